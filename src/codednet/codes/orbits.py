@@ -11,7 +11,7 @@ from codednet.codes.groups import Group, Permutations
 
 _CHUNK = 1 << 19  # images held in memory at once
 _STEP_WORK = 5e5  # what a step costs besides its images, in the same unit: about a nanosecond
-_CYCLE_WORDS = 16  # words made of cycles of one group element
+_CYCLE_WORDS = 16  # fewest words made of cycles of one group element
 
 
 class Mover:
@@ -92,7 +92,7 @@ def find_orbits(
     excess = _excess(images, active, most)
     age = np.zeros(chains, dtype=np.int64)
     done = 0.0
-    while done < work and len(found) < wanted and repeats < 64 + 4 * len(found) and not budget.spent:
+    while done < work and len(found) < wanted and repeats < 256 + 8 * len(found) and not budget.spent:
         keep(supports, images, excess)
         stale = (excess == 0) | (age > 4 * active)
         if stale.any():
@@ -106,7 +106,8 @@ def find_orbits(
         better = (trial_excess <= excess) & (excess > 0)
         age = np.where(trial_excess < excess, 0, age + 1)
         supports[better], images[better], excess[better] = trial[better], trial_images[better], trial_excess[better]
-        cycles = _unions_of_cycles(group.elements, _CYCLE_WORDS, active, rng)
+        element = group.elements[rng.integers(group.order)]
+        cycles = _unions_of_cycles(element, max(_CYCLE_WORDS, chains // 2), active, rng)
         if len(cycles):
             cycle_images = mover.images(cycles)
             keep(cycles, cycle_images, _excess(cycle_images, active, most))
@@ -157,25 +158,23 @@ def _one_branch_changed(supports: NDArray[np.int64], branches: int, rng: np.rand
 
 
 def _unions_of_cycles(
-    elements: Permutations, count: int, active: int, rng: np.random.Generator
+    element: NDArray[np.int64], count: int, active: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Words made of whole cycles of one random group element; none when its cycles do not add up."""
-    element = elements[rng.integers(len(elements))]
-    cycles, seen = [], np.zeros(len(element), dtype=bool)
-    for start in range(len(element)):
-        cycle = []
-        while not seen[start]:
-            seen[start] = True
-            cycle.append(start)
-            start = int(element[start])
-        if cycle:
-            cycles.append(cycle)
-    found = []
-    for _ in range(count if len(cycles) < len(element) else 0):
-        word: list[int] = []
-        for index in rng.permutation(len(cycles)):
-            if len(word) + len(cycles[index]) <= active:
-                word += cycles[index]
-        if len(word) == active:
-            found.append(word)
-    return np.array(found, dtype=np.int64).reshape(-1, active)
+    """Words made of whole cycles of a permutation, each cycle tried in random order; none where they do not add up."""
+    branches = len(element)
+    least, image = np.arange(branches), element.copy()
+    while not np.array_equal(image, np.arange(branches)):  # the least branch of a cycle names it
+        least, image = np.minimum(least, image), element[image]
+    _, cycle, lengths = np.unique(least, return_inverse=True, return_counts=True)
+    if len(lengths) == branches:
+        return np.zeros((0, active), dtype=np.int64)
+    rows = np.arange(count)
+    order = rng.random((count, len(lengths))).argsort(axis=1)
+    taken = np.zeros((count, len(lengths)), dtype=bool)
+    room = np.full(count, active)
+    for turn in order.T:
+        fits = lengths[turn] <= room
+        taken[rows, turn] = fits
+        room -= np.where(fits, lengths[turn], 0)
+    words = taken[room == 0][:, cycle]
+    return np.nonzero(words)[1].reshape(-1, active)
