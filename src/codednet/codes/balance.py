@@ -6,7 +6,7 @@ the remainder as orbits of a smaller one, single words last.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,40 +42,39 @@ def choose_even(
     goal = 0 if ones % branches == 0 else 1
     chooser = _Chooser(words, pool, free, rng)
     best, best_uneven = np.arange(count), np.inf
-    for plan in islice(_plans(count, chooser.sizes), tries):
-        rows = chooser.follow(plan, base)
+    for plan in _plans(chooser.sizes):
+        rows = chooser.follow(plan, count, base)
         if rows is not None:
+            tries -= 1
             loads = base + words[rows].sum(axis=0, dtype=np.int64)
             uneven = float(((loads - loads.mean()) ** 2).sum())
             if uneven < best_uneven:
                 best, best_uneven = rows, uneven
             if np.ptp(loads) <= goal:
                 break
-        if budget.spent:
+        if tries == 0 or budget.spent:
             break
     return best
 
 
-Plan = list[tuple[int, int]]  # orbits of the subgroup of that size, how many
+class Plan(NamedTuple):
+    """Subgroup sizes, largest first, whose orbits make up the count, and orbits of the last but one held back."""
+
+    sizes: tuple[int, ...]
+    slack: int
 
 
-def _plans(count: int, sizes: Sequence[int]) -> Iterator[Plan]:
-    """Ways to make up the count: a bulk of large orbits, a remainder of smaller ones that divide it, more slack later."""
-    for slack in range(8):
-        for bulk in sizes[:3]:
-            orbits = count // bulk - slack
-            if orbits < 0 or (orbits == 0 and bulk != sizes[-1] and slack == 0):
-                continue
-            rest = count - orbits * bulk
-            if rest == 0:
-                yield [(bulk, orbits)]
-                continue
-            finer = [size for size in sizes if size < bulk and rest >= size]
-            for size in finer:
-                if rest % size == 0:
-                    yield [(bulk, orbits), (size, rest // size)]
-                elif size > 1 and sizes[-1] == 1:
-                    yield [(bulk, orbits), (size, rest // size), (1, rest % size)]
+def _plans(sizes: Sequence[int]) -> Iterator[Plan]:
+    """Ways to make up a count: a bulk of large orbits, then ever finer ones, the last of which must fit exactly.
+
+    Few orbits leave little choice, so a slack is tried early: fewer of the larger, hence more of the last.
+    """
+    for start in range(min(3, len(sizes))):
+        for slack in range(6):
+            for stop in range(start, len(sizes)):
+                yield Plan(tuple(sizes[start : stop + 1]), slack)
+                if stop == start and slack:
+                    break
 
 
 class _Chooser:
@@ -90,23 +89,37 @@ class _Chooser:
         self._salt = rng.integers(1, 2**63, size=pool.shape[1], dtype=np.uint64) | np.uint64(1)
         self._names: dict[int, NDArray[np.uint64]] = {}
 
-    def follow(self, plan: Plan, base: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Rows chosen by the plan, levelled at each of its steps; None when there are too few orbits for it."""
+    def follow(self, plan: Plan, count: int, base: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Rows chosen by the plan, levelled at each size; None when they do not make up the count."""
         taken = np.zeros(len(self.words), dtype=bool)
         loads = base.copy()
-        for size, count in plan:
-            members = self._members(size, ~taken)
-            if len(members) < count:
+        left = count
+        for turn, size in enumerate(plan.sizes):
+            remaining = len(plan.sizes) - 1 - turn
+            if remaining == 0 and left % size:
                 return None
-            blocks = np.unique(self.free[size].min(axis=0), return_inverse=True)[1]
-            onto_blocks = np.eye(int(blocks.max()) + 1)[blocks]
-            # The orbit of a word loads each branch of a block by the ones that the word has in the block.
-            orbit_loads = self.words[members[:, 0]] @ onto_blocks
-            level = loads @ onto_blocks / onto_blocks.sum(axis=0)
-            rows = members[_level(orbit_loads, level, count, self.rng)].ravel()
+            wanted = left // size - (plan.slack if remaining == 1 else 0)
+            if wanted <= 0 and remaining:
+                continue
+            members = self._members(size, ~taken)
+            if remaining == 0 and len(members) < wanted:
+                return None
+            rows = self._levelled(size, members, min(wanted, len(members)), loads)
             taken[rows] = True
             loads += self.words[rows].sum(axis=0, dtype=np.int64)
+            left -= len(rows)
         return np.flatnonzero(taken)
+
+    def _levelled(
+        self, size: int, members: NDArray[np.int64], count: int, loads: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Rows of `count` orbits that level the loads of the subgroup's blocks of branches."""
+        blocks = np.unique(self.free[size].min(axis=0), return_inverse=True)[1]
+        onto_blocks = np.eye(int(blocks.max()) + 1)[blocks]
+        # The orbit of a word loads each branch of a block by the ones that the word has in the block.
+        orbit_loads = self.words[members[:, 0]] @ onto_blocks
+        level = loads @ onto_blocks / onto_blocks.sum(axis=0)
+        return members[_level(orbit_loads, level, count, self.rng)].ravel()
 
     def _members(self, size: int, open_rows: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Rows (orbits, size) of the orbits that are open as a whole and have as many words as the subgroup elements."""

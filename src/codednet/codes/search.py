@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from math import comb, log, sqrt
 from typing import NamedTuple, overload
 
@@ -84,10 +84,10 @@ class Search:
 
     def _at(self, most: int) -> tuple[Candidate | None, Iterator[Pool]]:
         """A candidate whose words have at most `most` common ones, if the work finds one, and where to find more."""
-        pools = self._pools(most)
+        pools: Iterator[Pool] = self._pools(most)
         found = self._by_greedy(most) if self._small else self._by_parting(most, 2, 3000)
         if found is None and (pool := next(pools, None)) is not None:
-            found = self._chosen(pool, tries=8)
+            found, pools = self._chosen(pool, tries=12), chain([pool], pools)
         if found is None and not self._small:
             found = self._by_parting(most, 6, 12000)
         return found, pools
