@@ -11,15 +11,23 @@ from codednet.codes.code import Code
 from codednet.errors import CodednetError
 
 _MOST_CLASSES = 4096  # above it a table of all pairs of classes is too large to keep
-_EXCHANGE_WORK = 2e8  # entries of the table looked at by the search for better exchanges
+_EXCHANGE_WORK = 5e8  # entries of the table looked at by the search for better exchanges
+_PARTNERS = 48  # exchanges weighed at a step
 
 
 class JointOrder(NamedTuple):
-    """Codes whose rows are ordered together, and the worst pair's summed distance before and after."""
+    """Codes whose rows are ordered together, with the worst pairs before and after."""
 
     codes: tuple[Code, ...]
-    worst_before: int
-    worst_after: int
+    before: "WorstPairs"
+    after: "WorstPairs"
+
+
+class WorstPairs(NamedTuple):
+    """The smallest distance of two classes summed over the codes, and the number of pairs of classes at it."""
+
+    distance: int
+    pairs: int
 
 
 class SimilarityOrder(NamedTuple):
@@ -52,7 +60,7 @@ def order_jointly(codes: Sequence[Code], seed: int = 0) -> JointOrder:
         order = _farthest_order(others, _distances(code), rng)
         ordered.append(code.reordered(order))
     after = _worst(sum(_distances(code) for code in ordered), classes)
-    if after < before:
+    if (after.distance, -after.pairs) < (before.distance, -before.pairs):
         return JointOrder(tuple(codes), before, before)
     return JointOrder(tuple(ordered), before, after)
 
@@ -92,9 +100,11 @@ def _distances(code: Code) -> NDArray[np.int32]:
     return np.stack([bits.distance(packed, word) for word in packed]).astype(np.int32)
 
 
-def _worst(total: NDArray[np.int32] | int, classes: int) -> int:
-    table = np.asarray(total)
-    return int(table[np.triu_indices(classes, 1)].min()) if classes > 1 else 0
+def _worst(total: NDArray[np.int32] | int, classes: int) -> WorstPairs:
+    if classes == 1:
+        return WorstPairs(0, 0)
+    found = np.asarray(total)[np.triu_indices(classes, 1)]
+    return WorstPairs(int(found.min()), int((found == found.min()).sum()))
 
 
 def _similarity(similarity: ArrayLike, classes: int) -> NDArray[np.float64]:
@@ -111,36 +121,42 @@ def _similarity(similarity: ArrayLike, classes: int) -> NDArray[np.float64]:
 def _farthest_order(others: NDArray[np.int32], own: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int64]:
     """An order of one code's rows whose distances, added to the others', leave the closest pair far apart.
 
-    Exchanges of two rows, each taken when it makes the soft count of close pairs smaller; the count weighs a pair
-    64 times less for every 2 of distance, so the worst pairs decide.
+    A class of a worst pair exchanges words with the best of some others, if that makes the soft count of close pairs
+    smaller; the count weighs a pair 64 times less for every 2 of distance, so the worst pairs decide.
     """
     classes = len(others)
-    order = rng.permutation(classes)
+    order = np.arange(classes)
     if classes < 3:
-        return np.arange(classes)
-    low = int(others.max() + own.max())
-    weight = 64.0 ** (-(np.arange(low + 1) / 2))
-    total = others + own[np.ix_(order, order)]
-    steps = int(min(40 * classes, _EXCHANGE_WORK / (classes * classes)))
-    off_diagonal = ~np.eye(classes, dtype=bool)
-    for _ in range(max(steps, 1)):
-        worst = int(total[off_diagonal].min())
-        rows = np.flatnonzero((np.where(off_diagonal, total, low) == worst).any(axis=1))
-        i = int(rng.choice(rows))
-        change = _exchange_changes(others, own, order, total, weight, i)
-        j = int(change.argmin())
-        if change[j] >= 0:
-            stuck = rows[rng.permutation(len(rows))[:16]]
-            changes = [_exchange_changes(others, own, order, total, weight, int(k)) for k in stuck]
-            best = int(np.argmin([c.min() for c in changes]))
-            i, j = int(stuck[best]), int(changes[best].argmin())
-            if changes[best][j] >= 0:
-                break
+        return order
+    high = int(others.max() + own.max())
+    weight = 64.0 ** (-(np.arange(high + 1) / 2))
+    total = others + own
+    np.fill_diagonal(total, high)
+    worst = total.min(axis=1)
+    for _ in range(int(min(400 * classes, _EXCHANGE_WORK / (_PARTNERS * classes)))):
+        i = int(rng.choice(np.flatnonzero(worst == worst.min())))
+        partners = rng.permutation(np.delete(np.arange(classes), i))[:_PARTNERS]
+        change = _exchange_changes(others, own, order, total, weight, i, partners)
+        if change.min() > 0:
+            continue
+        j = int(partners[change.argmin()])
         order[[i, j]] = order[[j, i]]
         for k in (i, j):
             total[k] = others[k] + own[order[k], order]
+            total[k, k] = high
             total[:, k] = total[k]
+        worst = total.min(axis=1) if classes <= 256 else _refreshed(worst, total, (i, j))
     return order
+
+
+def _refreshed(worst: NDArray[np.int32], total: NDArray[np.int32], rows: tuple[int, int]) -> NDArray[np.int32]:
+    """Row minima after two rows and columns of the table changed, recomputed where they may have risen."""
+    changed = total[:, rows].min(axis=1)
+    stale = np.flatnonzero(worst == worst.min())
+    worst = np.minimum(worst, changed)
+    for k in {*stale.tolist(), *rows}:
+        worst[k] = total[k].min()
+    return worst
 
 
 def _exchange_changes(
@@ -150,21 +166,17 @@ def _exchange_changes(
     total: NDArray[np.int32],
     weight: NDArray[np.float64],
     i: int,
+    partners: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """By how much the soft count of close pairs changes when row i is exchanged with each other row."""
-    classes = len(order)
-    own_rows = own[order][:, order]
-    costs = weight[total]
-    rows = np.arange(classes)
-    # Row i with the word of j, and row j with the word of i; their own pair keeps its distance.
-    to_i = weight[others[i][None] + own_rows]
-    to_j = weight[others + own_rows[i][None]]
-    change = to_i.sum(axis=1) + to_j.sum(axis=1) - costs[i].sum() - costs.sum(axis=1)
-    for table in (to_i, to_j):
-        change -= table[:, i] + table[rows, rows]
-    change += costs[i, i] + costs[i] + costs[:, i] + costs[rows, rows]
-    change[i] = 0.0
-    return np.asarray(change)
+    """By how much the soft count of close pairs changes when class i exchanges words with each of its partners."""
+    at = np.arange(len(partners))
+    # Class i with the word of its partner, and the partner with the word of i; their own pair keeps its distance.
+    tables = (weight[others[i][None] + own[order[partners]][:, order]], weight[others[partners] + own[order[i], order]])
+    before = (np.repeat(weight[total[i]][None], len(partners), axis=0), weight[total[partners]])
+    change = np.zeros(len(partners))
+    for table, sign in ((tables[0], 1), (tables[1], 1), (before[0], -1), (before[1], -1)):
+        change += sign * (table.sum(axis=1) - table[:, i] - table[at, partners])
+    return change
 
 
 def _exchange_rows(goal: NDArray[np.float64], shared: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.int64]:

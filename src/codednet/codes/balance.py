@@ -33,7 +33,7 @@ def choose_even(
     rng: np.random.Generator,
     budget: Budget,
     base: NDArray[np.int64] | None = None,
-    tries: int = 32,
+    tries: int = 64,
 ) -> NDArray[np.int64]:
     """Rows of the pool, `count` of them, whose loads on top of `base` are as even as the tries found."""
     words = bits.unpack(pool, branches)
@@ -58,23 +58,22 @@ def choose_even(
 
 
 class Plan(NamedTuple):
-    """Subgroup sizes, largest first, whose orbits make up the count, and orbits of the last but one held back."""
+    """Subgroup sizes, largest first, whose orbits make up the count, and how many words are kept for the last size."""
 
     sizes: tuple[int, ...]
-    slack: int
+    kept: int
 
 
 def _plans(sizes: Sequence[int]) -> Iterator[Plan]:
     """Ways to make up a count: a bulk of large orbits, then ever finer ones, the last of which must fit exactly.
 
-    Few orbits leave little choice, so a slack is tried early: fewer of the larger, hence more of the last.
+    Few orbits leave little choice, so more is soon kept for the last size: one or more of the largest orbits' worth.
     """
     for start in range(min(3, len(sizes))):
-        for slack in range(6):
-            for stop in range(start, len(sizes)):
-                yield Plan(tuple(sizes[start : stop + 1]), slack)
-                if stop == start and slack:
-                    break
+        yield Plan((sizes[start],), 0)
+        for orbits in range(5):
+            for stop in range(start + 1, len(sizes)):
+                yield Plan(tuple(sizes[start : stop + 1]), orbits * sizes[start])
 
 
 class _Chooser:
@@ -94,15 +93,13 @@ class _Chooser:
         taken = np.zeros(len(self.words), dtype=bool)
         loads = base.copy()
         left = count
-        for turn, size in enumerate(plan.sizes):
-            remaining = len(plan.sizes) - 1 - turn
-            if remaining == 0 and left % size:
-                return None
-            wanted = left // size - (plan.slack if remaining == 1 else 0)
-            if wanted <= 0 and remaining:
+        for size in plan.sizes:
+            last = size == plan.sizes[-1]
+            wanted = left // size if last else (left - plan.kept) // size
+            if wanted <= 0 and not last:
                 continue
             members = self._members(size, ~taken)
-            if remaining == 0 and len(members) < wanted:
+            if last and (left % size or len(members) < wanted):
                 return None
             rows = self._levelled(size, members, min(wanted, len(members)), loads)
             taken[rows] = True

@@ -87,7 +87,7 @@ class Search:
         pools: Iterator[Pool] = self._pools(most)
         found = self._by_greedy(most) if self._small else self._by_parting(most, 2, 3000)
         if found is None and (pool := next(pools, None)) is not None:
-            found, pools = self._chosen(pool, tries=12), chain([pool], pools)
+            found, pools = self._chosen(pool, tries=24), chain([pool], pools)
         if found is None and not self._small:
             found = self._by_parting(most, 6, 12000)
         return found, pools
@@ -101,7 +101,7 @@ class Search:
         for pool in islice(pools, _POOLS):
             if best.spreads == self.ideal or self.budget.spent:
                 break
-            best = _better(best, self._chosen(pool, tries=32))
+            best = _better(best, self._chosen(pool, tries=64))
         if not self._small or self.total > _MEND_CLASSES:
             return best
         self.budget.say(f"distance {best.distance}: parting the closest pairs")
