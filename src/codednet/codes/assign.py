@@ -82,7 +82,9 @@ def order_by_similarity(code: Code, similarity: ArrayLike, near: bool = True, se
     goal = table if near else -table
     starts = [np.arange(classes)]
     if classes > 1:
-        found = quadratic_assignment(goal, shared, method="faq", options={"maximize": True, "rng": np.random.default_rng(seed)})
+        found = quadratic_assignment(
+            goal, shared, method="faq", options={"maximize": True, "rng": np.random.default_rng(seed)}
+        )
         starts.append(np.asarray(found.col_ind, dtype=np.int64))
     orders = [_exchange_rows(goal, shared, start) for start in starts]
     order = max(orders, key=lambda o: float((goal * shared[np.ix_(o, o)]).sum()))
@@ -179,7 +181,9 @@ def _exchange_changes(
     return change
 
 
-def _exchange_rows(goal: NDArray[np.float64], shared: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+def _exchange_rows(
+    goal: NDArray[np.float64], shared: NDArray[np.float64], start: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The order after exchanges of two rows, best first, while one makes the objective larger."""
     order = start.copy()
     classes = len(order)

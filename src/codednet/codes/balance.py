@@ -85,7 +85,7 @@ class _Chooser:
         self.words, self.pool, self.rng = words, pool, rng
         self.free = {len(subgroup): subgroup for subgroup in free}
         self.sizes = sorted(self.free, reverse=True)
-        self._salt = rng.integers(1, 2**63, size=pool.shape[1], dtype=np.uint64) | np.uint64(1)
+        self._salt = np.asarray(rng.integers(1, 2**63, size=pool.shape[1], dtype=np.uint64) | np.uint64(1))
         self._names: dict[int, NDArray[np.uint64]] = {}
 
     def follow(self, plan: Plan, count: int, base: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -119,7 +119,7 @@ class _Chooser:
         return members[_level(orbit_loads, level, count, self.rng)].ravel()
 
     def _members(self, size: int, open_rows: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Rows (orbits, size) of the orbits that are open as a whole and have as many words as the subgroup elements."""
+        """Rows (orbits, size) of the orbits that are open as a whole and have a word for every subgroup element."""
         rows = np.flatnonzero(open_rows)
         if size == 1:
             return rows[:, None]

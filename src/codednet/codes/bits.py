@@ -34,15 +34,15 @@ def unpack(packed: Packed, length: int) -> Words:
 def overlap(a: Packed, b: Packed) -> NDArray[np.integer]:
     """Number of common ones, broadcast over all axes but the last."""
     if a.shape[-1] == 1:
-        return np.bitwise_count(a[..., 0] & b[..., 0])
-    return np.bitwise_count(a & b).sum(axis=-1, dtype=np.uint16)
+        return np.asarray(np.bitwise_count(a[..., 0] & b[..., 0]))
+    return np.asarray(np.bitwise_count(a & b).sum(axis=-1, dtype=np.uint16))
 
 
 def distance(a: Packed, b: Packed) -> NDArray[np.integer]:
     """Hamming distance, broadcast over all axes but the last."""
     if a.shape[-1] == 1:
-        return np.bitwise_count(a[..., 0] ^ b[..., 0])
-    return np.bitwise_count(a ^ b).sum(axis=-1, dtype=np.uint16)
+        return np.asarray(np.bitwise_count(a[..., 0] ^ b[..., 0]))
+    return np.asarray(np.bitwise_count(a ^ b).sum(axis=-1, dtype=np.uint16))
 
 
 def pair_distances(packed: Packed) -> Iterator[NDArray[np.integer]]:

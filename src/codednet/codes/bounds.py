@@ -96,7 +96,7 @@ def delsarte_bound(branches: int, distance: int, active: int) -> float:
     # Row k asks sum_i A_2i E_i(k) / (C(w,i) C(n-w,i)) >= -1, with Eberlein's polynomials E_i.
     rows = [[-_eberlein(n, w, i, k) / (comb(w, i) * comb(n - w, i)) for i in halves] for k in range(1, w + 1)]
     found = linprog(-np.ones(len(halves)), A_ub=np.array(rows), b_ub=np.ones(w), bounds=(0, None), method="highs")
-    return 1.0 - float(found.fun) if found.success else float("inf")
+    return 1.0 - float(found.fun) if found.success and found.fun is not None else float("inf")
 
 
 def _eberlein(n: int, w: int, i: int, k: int) -> int:

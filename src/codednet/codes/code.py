@@ -1,7 +1,7 @@
 """Code: which branches may work for which class, an immutable table of constant-weight words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class Code:
     """
 
     words: NDArray[np.uint8]
-    spare: NDArray[np.uint8] = field(default=None)  # type: ignore[assignment]
+    spare: NDArray[np.uint8]
 
     def __init__(self, words: ArrayLike, spare: ArrayLike | None = None) -> None:
         table = _table(words, "words")
@@ -60,7 +60,7 @@ class Code:
 
     @property
     def rate(self) -> float:
-        """active / branches: the share of the block that a class uses."""
+        """Active / branches: the share of the block that a class uses."""
         return self.active / self.num_branches
 
     @property
@@ -86,7 +86,7 @@ class Code:
     @cached_property
     def loads(self) -> NDArray[np.int64]:
         """Number of classes that each branch works for."""
-        loads = self.words.sum(axis=0, dtype=np.int64)
+        loads: NDArray[np.int64] = self.words.sum(axis=0, dtype=np.int64)
         loads.flags.writeable = False
         return loads
 
@@ -111,7 +111,7 @@ class Code:
                 f"vectors to decode must have {self.num_branches} entries, one a branch, got shape {table.shape}."
             )
         # Words weigh the same, so the nearest is the one with the largest inner product.
-        return (table @ self.words.T.astype(np.float64)).argmax(axis=-1)
+        return np.asarray((table @ self.words.T.astype(np.float64)).argmax(axis=-1))
 
     def reordered(self, classes: Sequence[int] | NDArray[np.integer]) -> "Code":
         """The same words in another order: class i gets the word of class `classes[i]`."""
@@ -190,7 +190,8 @@ def _check(table: NDArray[np.uint8]) -> None:
     if (weights != weights[0]).any():
         row = int(np.flatnonzero(weights != weights[0])[0])
         raise CodednetError(
-            f"all words of a code must have the same number of 1s: word 0 has {weights[0]}, word {row} has {weights[row]}."
+            "all words of a code must have the same number of 1s: "
+            f"word 0 has {weights[0]}, word {row} has {weights[row]}."
         )
     _, first, inverse = np.unique(bits.pack(table), axis=0, return_index=True, return_inverse=True)
     if len(first) < len(table):

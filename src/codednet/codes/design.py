@@ -13,6 +13,7 @@ from codednet.codes.search import Candidate, Search
 from codednet.errors import CodednetError, ImpossibleCodeError
 
 _MOST_CLASSES = 1 << 20
+_MOST_BRANCHES = 4096
 
 
 def design_code(
@@ -86,6 +87,8 @@ def _check_counts(
         raise CodednetError(f"seconds must be more than 0, got {seconds!r}.")
     if classes + spare > _MOST_CLASSES:
         raise CodednetError(f"classes and spare words together can be {_MOST_CLASSES} at most, got {classes + spare}.")
+    if branches > _MOST_BRANCHES:
+        raise CodednetError(f"branches can be {_MOST_BRANCHES} at most, got {branches}.")
 
 
 def _check_possible(classes: int, total: int, branches: int, active: int, min_distance: int | None) -> None:
@@ -111,8 +114,8 @@ def _check_possible(classes: int, total: int, branches: int, active: int, min_di
     bound = distance_bound(total, branches, active)
     if min_distance % 2:
         raise ImpossibleCodeError(
-            f"words with the same number of ones lie at even distances (the bound here is {bound}), got {min_distance}: "
-            f"ask for {min(min_distance + 1, bound)}."
+            f"words with the same number of ones lie at even distances (the bound here is {bound}), "
+            f"got {min_distance}: ask for {min(min_distance + 1, bound)}."
         )
     if min_distance > bound:
         most = johnson_bound(branches, min_distance, active)
@@ -125,13 +128,9 @@ def _check_possible(classes: int, total: int, branches: int, active: int, min_di
 def _what_fits(total: int, branches: int, active: int) -> str:
     """Advice when there are too few words: a better number of active branches, or the least length that has enough."""
     if comb(branches, branches // 2) >= total:
-        better = min(
-            (w for w in range(1, branches) if comb(branches, w) >= total), key=lambda w: (abs(w - active), w)
-        )
+        better = min((w for w in range(1, branches) if comb(branches, w) >= total), key=lambda w: (abs(w - active), w))
         return f"Ask for {better} active branches ({comb(branches, better)} words), or use more branches."
     length = branches
     while comb(length, length // 2) < total:
         length += 1
     return f"Use at least {length} branches, {length // 2} of them active ({comb(length, length // 2)} words)."
-
-

@@ -62,7 +62,8 @@ def _powers_of_prime_field(p: int) -> Table:
 
 def _powers_of_x(tail: tuple[int, ...], p: int, k: int) -> Table | None:
     """Powers of x modulo x^k = tail, or None unless they run through every nonzero element."""
-    element, powers = (1, *(0,) * (k - 1)), []
+    element = (1, *(0,) * (k - 1))
+    powers: list[int] = []
     for _ in range(p**k - 1):
         value = sum(c * p**j for j, c in enumerate(element))
         if value == 0 or (value == 1 and powers):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from codednet.codes import bits
 from codednet.codes.budget import Budget
+from codednet.codes.repel import scattered_words
 
 ENUMERABLE = 400_000  # words of a space that is searched as a whole
 
@@ -41,11 +42,16 @@ def arcs(count: int, branches: int, active: int) -> NDArray[np.uint8]:
 def any_words(classes: int, branches: int, active: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Distinct words, as many as asked for up to all there are, with loads as even as can be; any distance.
 
-    Whole orbits of the cyclic shifts, which are even, and a run of arcs, which is even at any length.
+    In large spaces scattered words; else whole orbits of the cyclic shifts, which are even, and a run of arcs, which
+    is even at any length.
     """
     if classes <= branches:
         return arcs(classes, branches, active)
     count = comb(branches, active)
+    if count > 1000 * classes * classes:  # then random words are all distinct, but for rare bad luck
+        scattered = scattered_words(classes, branches, active, rng)
+        if len(np.unique(bits.pack(scattered), axis=0)) == classes:
+            return scattered
     draw = all_words(branches, active) if count <= max(ENUMERABLE, 3 * classes) else None
     arc_name = _necklaces(arcs(1, branches, active))[0]
     chosen: dict[bytes, NDArray[np.uint8]] = {}

@@ -1,16 +1,17 @@
 """Permutation groups on the branches: good codes are unions of few orbits of such groups."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codednet.codes.fields import field, prime_power
 
-Permutations = NDArray[np.int64]  # (elements, branches): element g sends branch i to [g, i]
+Permutations = NDArray[np.integer]  # (elements, branches): element g sends branch i to [g, i]
 
 _LARGEST = 16_384  # elements of a group that is worth writing out
+_ENTRIES = 1 << 21  # elements times branches of such a group
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,12 @@ class Group:
 def groups(branches: int) -> list[Group]:
     """The families tried on that many branches: affine over fields on equal blocks, cyclic, and projective."""
     found: dict[bytes, Group] = {}
-    for group in (*_cyclic(branches), *_affine(branches), *_projective(branches)):
-        key = np.unique(group.elements, axis=0).tobytes() if group.order <= 4096 else group.name.encode()
-        found.setdefault(key, group)
+    mixed = np.random.default_rng(0).integers(1 << 40, size=branches)
+    for family in (_cyclic, _affine, _projective):
+        for group in family(branches):
+            elements = group.elements.astype(np.int16)
+            name = np.sort(elements @ mixed)  # the same for the same set of permutations
+            found.setdefault(name.tobytes(), replace(group, elements=elements))
     return list(found.values())
 
 
@@ -42,12 +46,16 @@ def _compose(outer: Permutations, inner: Permutations) -> Permutations:
     return outer[:, inner].reshape(-1, inner.shape[1])
 
 
+def _largest(branches: int) -> int:
+    return min(_LARGEST, _ENTRIES // branches)
+
+
 def _divisors(n: int) -> list[int]:
     return [d for d in range(1, n + 1) if n % d == 0]
 
 
 def _cyclic(n: int) -> Iterator[Group]:
-    """x -> a x + b modulo n, a in a cyclic group of units."""
+    """X -> a x + b modulo n, a in a cyclic group of units."""
     columns = np.arange(n)
     shifts = {d: (columns[None] + (n // d) * np.arange(d)[:, None]) % n for d in _divisors(n)}
     free = tuple(shifts[d] for d in sorted(shifts, reverse=True))
@@ -58,7 +66,7 @@ def _cyclic(n: int) -> Iterator[Group]:
         units = [1]
         while (following := units[-1] * unit % n) != 1:
             units.append(following)
-        if frozenset(units) in seen or n * len(units) > _LARGEST:
+        if frozenset(units) in seen or n * len(units) > _largest(n):
             continue
         seen.add(frozenset(units))
         scaled = columns[None] * np.array(units)[:, None] % n
@@ -66,7 +74,7 @@ def _cyclic(n: int) -> Iterator[Group]:
 
 
 def _affine(n: int) -> Iterator[Group]:
-    """x -> a x^(p^f) + b over the field of q elements, acting alike on n / q blocks, which may be shifted too."""
+    """X -> a x^(p^f) + b over the field of q elements, acting alike on n / q blocks, which may be shifted too."""
     for q in _divisors(n):
         shape = prime_power(q)
         if shape is None or q < 3:
@@ -79,7 +87,7 @@ def _affine(n: int) -> Iterator[Group]:
             for t in _divisors(q - 1):
                 scale = f.mul[f.powers[:: (q - 1) // t]]
                 for power in sorted({1, k}):
-                    if q * t * power * shift > _LARGEST:
+                    if q * t * power * shift > _largest(n):
                         continue
                     inner = _compose(scale, frobenius[:power] if power > 1 else frobenius[:1])
                     local = _compose(chain[0], inner)
@@ -114,7 +122,7 @@ def _on_blocks(local: Permutations, n: int, q: int, shift: int) -> Permutations:
 def _projective(n: int) -> Iterator[Group]:
     """PSL(2, q) on the projective line of q + 1 = n points; infinity is the last branch."""
     q = n - 1
-    if q < 3 or prime_power(q) is None or q * (q * q - 1) > 2 * _LARGEST:
+    if q < 3 or prime_power(q) is None or q * (q * q - 1) > 2 * _largest(n):
         return
     f = field(q)
     squares = np.unique(f.mul[np.arange(1, q), np.arange(1, q)])

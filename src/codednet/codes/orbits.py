@@ -28,7 +28,7 @@ class Mover:
 
     def images(self, supports: NDArray[np.integer]) -> bits.Packed:
         """Images (words, elements, limbs) of words given by their supports (words, active)."""
-        found = self.moved[supports[:, 0]]
+        found: bits.Packed = self.moved[supports[:, 0]]
         for j in range(1, supports.shape[1]):
             found |= self.moved[supports[:, j]]
         return found
@@ -140,7 +140,7 @@ def _hashes(packed: bits.Packed, salt: NDArray[np.uint64]) -> NDArray[np.uint64]
 def _excess(images: bits.Packed, active: int, most: int) -> NDArray[np.int64]:
     """Common ones above `most`, summed over the images that differ from the word itself."""
     common = bits.overlap(images, images[:, :1]).astype(np.int16)
-    return np.where(common < active, np.maximum(common - most, 0), 0).sum(axis=1)
+    return np.asarray(np.where(common < active, np.maximum(common - most, 0), 0).sum(axis=1))
 
 
 def _random_words(count: int, branches: int, active: int, rng: np.random.Generator) -> NDArray[np.int64]:

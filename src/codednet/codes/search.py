@@ -218,9 +218,9 @@ class Search:
     @cached_property
     def _usable_groups(self) -> list[Group]:
         """Groups in the order to try them: transitive ones first, those with orbits of a third of the code first."""
-        limbs = -(-self.branches // 64)
-        fitting = [g for g in groups(self.branches) if g.order * self.branches * limbs <= 1 << 22]
-        return sorted(fitting, key=lambda g: (not g.transitive, abs(log(g.order / max(self.total / 3, 1)))))
+        return sorted(
+            groups(self.branches), key=lambda g: (not g.transitive, abs(log(g.order / max(self.total / 3, 1))))
+        )
 
     def _pool(self, group: Group, most: int, work: float) -> bits.Packed:
         """Words of compatible orbits under a group, as many as the work finds."""
@@ -258,5 +258,3 @@ def _better(a: Candidate | None, b: Candidate | None) -> Candidate | None:
     if a is None or (b is not None and b.worth > a.worth):
         return b
     return a
-
-
