@@ -12,7 +12,7 @@ import argparse
 import os
 import sys
 import time
-from itertools import combinations, islice
+from itertools import islice
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -34,7 +34,6 @@ def algorithm_1(classes, branches, active, distance, seconds, rng=None):
     """
     started = time.monotonic()
     if rng is None:
-        # Sorted: combinations of positions counted from the last give ascending integers when reversed by position.
         visits = ascending_words(branches, active)
     else:
         visits = iter(lambda: tuple(rng.permutation(branches)[:active]), None)
@@ -52,7 +51,7 @@ def algorithm_1(classes, branches, active, distance, seconds, rng=None):
         return None
     table, best, best_spread = bits.unpack(kept, branches), None, np.inf
     draw = rng or np.random.default_rng(0)
-    while best_spread > 0 and time.monotonic() - started < seconds or best is None:
+    while (best_spread > 0 and time.monotonic() - started < seconds) or best is None:
         chosen = table[draw.permutation(len(table))[:classes]]
         spread = int(np.ptp(chosen.sum(axis=0, dtype=int)))
         if spread < best_spread:
@@ -61,10 +60,13 @@ def algorithm_1(classes, branches, active, distance, seconds, rng=None):
 
 
 def ascending_words(branches, active):
-    """Supports in the order of the integers that the words spell, branch 0 being the highest digit."""
-    for places in combinations(range(branches), active):
-        # combinations() runs from the largest integer down; mirrored digits and branches run up.
-        yield tuple(branches - 1 - place for place in places)
+    """Supports of all words, in ascending order of the integers that they spell."""
+    word = (1 << active) - 1
+    while word < 1 << branches:
+        yield tuple(i for i in range(branches) if word >> i & 1)
+        lowest = word & -word  # the next larger integer with as many ones
+        ripple = word + lowest
+        word = ripple | ((word ^ ripple) >> 2) // lowest
 
 
 def paper(classes, branches, active, seconds, rng=None):
