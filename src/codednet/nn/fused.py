@@ -1,0 +1,154 @@
+"""Energies and projection in one differentiable step whose backward keeps nothing but the hidden tensor.
+
+With autograd alone the layer would store three more tensors as large as u. The backward below recomputes them in
+passes that each read and write u once, and folds the three gradients of u into one.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from codednet.nn.energy import branch_energies, gram_kernel, no_autocast, normalise_energies, sum_dtype
+
+
+class Rule(NamedTuple):
+    """What a coded projection does that no tensor says."""
+
+    num_branches: int
+    normalise: bool
+    eps: float
+
+
+class Energised(NamedTuple):
+    """What is known of an image's branches before they are summed."""
+
+    energies: Float[Tensor, "batch kept"]
+    inverse_root: Float[Tensor, "batch 1"]
+
+
+def energise(
+    u: Float[Tensor, "batch channels height width"],
+    grams: Float[Tensor, "kept width width"],
+    out_channels: int,
+    keep: Float[Tensor, "rows kept"] | None,
+    rule: Rule,
+) -> Energised:
+    """Energies of the kept branches by the rule, and the factor of each image."""
+    energies = branch_energies(u, grams, out_channels)
+    if keep is not None:
+        energies = energies * keep
+    if rule.normalise:
+        return Energised(*normalise_energies(energies, rule.num_branches, rule.eps))
+    return Energised(energies, torch.ones_like(energies[:, :1]))
+
+
+def masked(scale: Float[Tensor, "batch one_or_kept"], *masks: Tensor | None) -> Float[Tensor, "batch one_or_kept2"]:
+    """The factor of each image, or of each of its branches if a mask is given."""
+    for mask in masks:
+        if mask is not None:
+            scale = scale * mask
+    return scale
+
+
+def over_channels(
+    scale: Float[Tensor, "batch one_or_kept"], width: int, dtype: torch.dtype
+) -> Float[Tensor, "batch one_or_channels 1 1"]:
+    """Factors of branches, repeated for the channels of each."""
+    if scale.shape[1] > 1:
+        scale = scale[:, :, None].expand(-1, -1, width).flatten(1)
+    return scale[:, :, None, None].to(dtype)
+
+
+class FusedProjection(Function):
+    """(output, energies, inverse_root) of a coded projection; the last carries no gradient."""
+
+    @staticmethod
+    def forward(
+        u: Float[Tensor, "batch channels height width"],
+        weight: Float[Tensor, "out channels 1 1"],
+        grams: Float[Tensor, "kept width width"],
+        keep: Float[Tensor, "rows kept"] | None,
+        drop: Float[Tensor, "batch kept"] | None,
+        rule: Rule,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Compute the layer; `u` and `weight` are in the precision the convolution is to have."""
+        energies, inverse_root = energise(u, grams, weight.shape[0], keep, rule)
+        scale = over_channels(masked(inverse_root, keep, drop), grams.shape[1], u.dtype)
+        with no_autocast(u.device):
+            output = F.conv2d(u * scale, weight.to(u.dtype))
+        return output, energies, inverse_root
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        """Keep u, the weight and what is small."""
+        u, weight, grams, keep, drop, ctx.rule = inputs
+        _, energies, inverse_root = output
+        ctx.mark_non_differentiable(inverse_root)
+        ctx.save_for_backward(u, weight, grams, keep, drop, energies, inverse_root)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, d_output: Tensor, d_energies: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of u and the weight."""
+        u, weight, grams, keep, drop, energies, inverse_root = ctx.saved_tensors
+        wants_u, wants_weight = ctx.needs_input_grad[:2]
+        width, pixels = grams.shape[1], u.shape[2] * u.shape[3]
+        scale = over_channels(masked(inverse_root, keep, drop), width, u.dtype)
+
+        scaled = u * scale
+        d_scaled, d_weight = _conv_backward(d_output.to(u.dtype), scaled, weight.to(u.dtype), 1, wants_weight)
+        # <d_scaled, scaled>: how the loss changes with the logarithm of an image's factor.
+        torch.mul(d_scaled, scaled, out=scaled)
+        pull = scaled.sum((1, 2, 3), dtype=sum_dtype(u.dtype))[:, None]
+        d_raw = _raw_energy_gradient(d_energies, energies, inverse_root, pull, keep, ctx.rule)
+
+        pushed = over_channels(d_raw * (2 / (weight.shape[0] * pixels)), width, u.dtype)
+        pushed = torch.mul(u, pushed, out=scaled)
+        d_u, d_grams = _conv_backward(pushed, u, gram_kernel(grams, u.dtype), grams.shape[0], wants_weight)
+        if wants_u:
+            d_u.addcmul_(d_scaled, scale)
+        if wants_weight:
+            d_weight = d_weight.to(weight.dtype) + _weight_gradient(weight, d_grams)
+        return d_u if wants_u else None, d_weight if wants_weight else None, None, None, None, None
+
+
+def _raw_energy_gradient(
+    d_energies: Float[Tensor, "batch kept"],
+    energies: Float[Tensor, "batch kept"],
+    inverse_root: Float[Tensor, "batch 1"],
+    pull: Float[Tensor, "batch 1"],
+    keep: Float[Tensor, "rows kept"] | None,
+    rule: Rule,
+) -> Float[Tensor, "batch kept"]:
+    """Gradient with respect to the energies before masks and normalisation."""
+    gradient = d_energies
+    if rule.normalise:
+        through_mean = (pull / 2 + (d_energies * energies).sum(1, keepdim=True)) / rule.num_branches
+        # Where the mean energy was below eps, it was replaced by a constant.
+        through_mean = through_mean * (inverse_root < rule.eps**-0.5)
+        gradient = (gradient - through_mean) * inverse_root.square()
+    return masked(gradient, keep)
+
+
+def _weight_gradient(
+    weight: Float[Tensor, "out channels 1 1"], d_grams: Float[Tensor, "channels width 1 1"]
+) -> Float[Tensor, "out channels 1 1"]:
+    """W_n times the energy-weighted sum of u_n u_n^T, for all branches."""
+    width = d_grams.shape[1]
+    matrix = weight.flatten(1).unflatten(1, (-1, width)).transpose(0, 1)
+    product = matrix @ d_grams.flatten(1).unflatten(0, (-1, width)).to(weight.dtype)
+    return product.transpose(0, 1).flatten(1)[:, :, None, None]
+
+
+def _conv_backward(
+    d_output: Tensor, given: Tensor, weight: Tensor, groups: int, wants_weight: bool
+) -> tuple[Tensor, Tensor]:
+    d_input, d_weight, _ = torch.ops.aten.convolution_backward(
+        d_output, given, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], groups, [True, wants_weight, False]
+    )
+    return d_input, d_weight
