@@ -90,7 +90,8 @@ def assign(stages: Sequence[Sequence[BlockConfig]], given: Sequence[Code | None]
 
 def recoded(config: NetworkConfig, num_classes: int) -> tuple[Code, ...]:
     """Codes of the same blocks for another number of classes; as they were when only the classifier goes."""
-    if num_classes in (0, config.num_classes) or not any(config.coded_blocks()):
+    same = {code.num_classes for code in config.codes} == {num_classes}
+    if num_classes == 0 or same or not any(config.coded_blocks()):
         return config.codes
     if config.is_cut:
         raise CodednetError(

@@ -12,7 +12,7 @@ def find_code(classes: int, branches: int, active: int) -> Code:
     """Distinct words of one weight with even loads."""
     rng = np.random.default_rng(0)
     loads, chosen = np.zeros(branches), []
-    if math.comb(branches, active) <= 20_000:
+    if math.comb(branches, active) < 4 * classes:
         pool = rng.permutation(_all_words(branches, active))
         free = np.ones(len(pool), dtype=bool)
         for _ in range(classes):
@@ -24,8 +24,12 @@ def find_code(classes: int, branches: int, active: int) -> Code:
     words: set[bytes] = set()
     while len(words) < classes:
         word = np.zeros(branches, dtype=np.uint8)
-        word[np.lexsort((rng.random(branches), loads))[:active]] = 1
-        if word.tobytes() in words:
+        for _ in range(1000):
+            word[:] = 0
+            word[np.lexsort((rng.random(branches), loads))[:active]] = 1
+            if word.tobytes() not in words:
+                break
+        else:
             word = rng.permutation(word)
         if word.tobytes() not in words:
             words.add(word.tobytes())
