@@ -19,6 +19,12 @@ def enliven(network: nn.Module) -> nn.Module:
     return network
 
 
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    """Tensors this small gain nothing from threads, and lose much to them on a busy machine."""
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(autouse=True)
 def seed() -> None:
     torch.manual_seed(0)
