@@ -10,7 +10,7 @@ class WeightCache:
     """Remembers what was computed from a parameter, until the parameter changes.
 
     A change is seen by the parameter's identity, address and version counter. Writing through `parameter.data`
-    leaves all three as they are; a layer forgets on `train()`, `eval()`, moves and casts, which covers that in practice.
+    leaves all three as they are, so a layer also forgets on `train()`, `eval()`, moves and casts.
     """
 
     def __init__(self) -> None:

@@ -17,6 +17,8 @@ from torch import Tensor
 
 # 1 / sqrt(EPS) is the largest scale of an image; float16 can still hold it.
 EPS = 1e-9
+# Channels of a group up to which a grouped convolution costs about the same time.
+FAST_GROUP = 48
 
 
 class Normalised(NamedTuple):
@@ -28,9 +30,9 @@ class Normalised(NamedTuple):
 
 def branch_grams(weight: Float[Tensor, "out channels 1 1"], branches: int) -> Float[Tensor, "kept width width"]:
     """W_n^T W_n of every branch n, in float32 at least, also under autocast."""
-    matrix = weight.flatten(1).to(sum_dtype(weight.dtype)).unflatten(1, (branches, -1)).transpose(0, 1)
+    matrix = weight.to(sum_dtype(weight.dtype)).view(weight.shape[0], branches, -1).transpose(0, 1)
     with no_autocast(weight.device):
-        return matrix.mT @ matrix
+        return torch.bmm(matrix.mT, matrix)
 
 
 def branch_energies(
@@ -42,23 +44,46 @@ def branch_energies(
     """
     if u.dtype == torch.float16:
         u = u.float()  # squares leave the range of float16
-    products = u * gram_product(u, grams)
-    sums = products.sum((2, 3), dtype=sum_dtype(u.dtype)).unflatten(1, grams.shape[:2]).sum(2)
+    tracing = torch.compiler.is_compiling()
+    pixels = u.shape[2] * u.shape[3]
+    if u.shape[0] == 1 and not tracing:
+        means = _energies_of_one(u, grams) / (out_channels * pixels)
+    else:
+        moved = gram_product(u, grams)
+        products = u * moved if tracing or torch.is_grad_enabled() else moved.mul_(u)
+        # A pool over all pixels is the fastest sum over them in channels_last, and keeps its sums in float32.
+        means = products.mean((2, 3), dtype=grams.dtype) if tracing else F.avg_pool2d(products, products.shape[2:])
+        means = means.view(-1, *grams.shape[:2]).sum(2, dtype=grams.dtype) / out_channels
     # Rounding can leave the energy of a near-silent branch slightly below zero.
-    return (sums / (out_channels * u.shape[2] * u.shape[3])).clamp_min(0)
+    return means.clamp_min(0)
+
+
+def _energies_of_one(
+    u: Float[Tensor, "1 channels height width"], grams: Float[Tensor, "kept width width"]
+) -> Float[Tensor, "1 kept"]:
+    """<W_n^T W_n, u_n u_n^T>: for one image two small products cost less than a grouped convolution."""
+    hidden = u.flatten(2).view(1, *grams.shape[:2], -1).to(grams.dtype)
+    with no_autocast(u.device):
+        return (torch.matmul(hidden, hidden.mT) * grams).sum((2, 3))
 
 
 def gram_product(
     u: Float[Tensor, "batch channels height width"], grams: Float[Tensor, "kept width width"]
 ) -> Float[Tensor, "batch channels height width"]:
     """M_n u_n of every branch, in the precision of `u`."""
+    kept, width = grams.shape[:2]
+    # A convolution of few channels a group wastes vector lanes, so several branches share a group.
+    share = 1 if torch.compiler.is_compiling() else max(m for m in range(1, kept + 1) if _may_share(m, kept, width))
+    kernel = grams.view(-1, share, width, 1, width)
+    if share > 1:
+        kernel = kernel * torch.eye(share, dtype=grams.dtype, device=grams.device)[:, None, :, None]
     with no_autocast(u.device):
-        return F.conv2d(u, gram_kernel(grams, u.dtype), groups=grams.shape[0])
+        kernel = kernel.reshape(kept * width, share * width, 1, 1).to(u.dtype)
+        return F.conv2d(u, kernel, groups=kept // share)
 
 
-def gram_kernel(grams: Float[Tensor, "kept width width"], dtype: torch.dtype) -> Float[Tensor, "channels width 1 1"]:
-    """The Gram matrices as the kernel of a grouped 1x1 convolution."""
-    return grams.flatten(0, 1)[:, :, None, None].to(dtype)
+def _may_share(branches: int, kept: int, width: int) -> bool:
+    return kept % branches == 0 and (branches == 1 or branches * width <= FAST_GROUP)
 
 
 def normalise_energies(energies: Float[Tensor, "batch kept"], num_branches: int, eps: float = EPS) -> Normalised:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from codednet.nn.energy import branch_energies, gram_kernel, no_autocast, normalise_energies, sum_dtype
+from codednet.nn.energy import branch_energies, gram_product, no_autocast, normalise_energies, sum_dtype
 
 
 class Rule(NamedTuple):
@@ -76,11 +76,11 @@ class FusedProjection(Function):
         drop: Float[Tensor, "batch kept"] | None,
         rule: Rule,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute the layer; `u` and `weight` are in the precision the convolution is to have."""
+        """Compute the layer in the precision of `u` and `weight`; `grams` are those of the unrounded weight."""
         energies, inverse_root = energise(u, grams, weight.shape[0], keep, rule)
         scale = over_channels(masked(inverse_root, keep, drop), grams.shape[1], u.dtype)
         with no_autocast(u.device):
-            output = F.conv2d(u * scale, weight.to(u.dtype))
+            output = F.conv2d(u * scale, weight)
         return output, energies, inverse_root
 
     @staticmethod
@@ -92,7 +92,7 @@ class FusedProjection(Function):
         ctx.save_for_backward(u, weight, grams, keep, drop, energies, inverse_root)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, d_output: Tensor, d_energies: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of u and the weight."""
         u, weight, grams, keep, drop, energies, inverse_root = ctx.saved_tensors
@@ -101,7 +101,7 @@ class FusedProjection(Function):
         scale = over_channels(masked(inverse_root, keep, drop), width, u.dtype)
 
         scaled = u * scale
-        d_scaled, d_weight = _conv_backward(d_output.to(u.dtype), scaled, weight.to(u.dtype), 1, wants_weight)
+        d_scaled, d_weight = _conv_backward(d_output, scaled, weight, 1, (True, wants_weight))
         # <d_scaled, scaled>: how the loss changes with the logarithm of an image's factor.
         torch.mul(d_scaled, scaled, out=scaled)
         pull = scaled.sum((1, 2, 3), dtype=sum_dtype(u.dtype))[:, None]
@@ -109,12 +109,10 @@ class FusedProjection(Function):
 
         pushed = over_channels(d_raw * (2 / (weight.shape[0] * pixels)), width, u.dtype)
         pushed = torch.mul(u, pushed, out=scaled)
-        d_u, d_grams = _conv_backward(pushed, u, gram_kernel(grams, u.dtype), grams.shape[0], wants_weight)
-        if wants_u:
-            d_u.addcmul_(d_scaled, scale)
+        d_u = gram_product(pushed, grams).addcmul_(d_scaled, scale) if wants_u else None
         if wants_weight:
-            d_weight = d_weight.to(weight.dtype) + _weight_gradient(weight, d_grams)
-        return d_u if wants_u else None, d_weight if wants_weight else None, None, None, None, None
+            d_weight = _add_weight_gradient(d_weight, weight, _weighted_grams(pushed, u, grams))
+        return d_u, d_weight if wants_weight else None, None, None, None, None
 
 
 def _raw_energy_gradient(
@@ -135,20 +133,34 @@ def _raw_energy_gradient(
     return masked(gradient, keep)
 
 
-def _weight_gradient(
-    weight: Float[Tensor, "out channels 1 1"], d_grams: Float[Tensor, "channels width 1 1"]
+def _weighted_grams(
+    pushed: Float[Tensor, "batch channels height width"],
+    u: Float[Tensor, "batch channels height width"],
+    grams: Float[Tensor, "kept width width"],
+) -> Float[Tensor, "kept width width"]:
+    """Sum over images and pixels of pushed_n u_n^T: the weight gradient of a grouped convolution."""
+    kept, width, _ = grams.shape
+    kernel = grams.flatten(0, 1)[:, :, None, None].to(u.dtype)
+    _, sums = _conv_backward(pushed, u, kernel, groups=kept, wanted=(False, True))
+    return sums.reshape(kept, width, width)
+
+
+def _add_weight_gradient(
+    d_weight: Float[Tensor, "out channels 1 1"],
+    weight: Float[Tensor, "out channels 1 1"],
+    d_grams: Float[Tensor, "kept width width"],
 ) -> Float[Tensor, "out channels 1 1"]:
-    """W_n times the energy-weighted sum of u_n u_n^T, for all branches."""
-    width = d_grams.shape[1]
-    matrix = weight.flatten(1).unflatten(1, (-1, width)).transpose(0, 1)
-    product = matrix @ d_grams.flatten(1).unflatten(0, (-1, width)).to(weight.dtype)
-    return product.transpose(0, 1).flatten(1)[:, :, None, None]
+    """`d_weight` plus W_n times its matrix, for every branch n."""
+    total, matrix = (tensor.flatten(1).view(-1, *d_grams.shape[:2]).transpose(0, 1) for tensor in (d_weight, weight))
+    # In place, since a product of this shape would have to be copied into the layout of the weight.
+    total.baddbmm_(matrix, d_grams)
+    return total.transpose(0, 1).reshape(weight.shape)
 
 
 def _conv_backward(
-    d_output: Tensor, given: Tensor, weight: Tensor, groups: int, wants_weight: bool
+    d_output: Tensor, given: Tensor, weight: Tensor, groups: int, wanted: tuple[bool, bool]
 ) -> tuple[Tensor, Tensor]:
     d_input, d_weight, _ = torch.ops.aten.convolution_backward(
-        d_output, given, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], groups, [True, wants_weight, False]
+        d_output, given, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], groups, [*wanted, False]
     )
     return d_input, d_weight

@@ -1,7 +1,7 @@
 """The coding loss, which teaches branches to work for their classes alone, and the whole training loss."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +14,7 @@ from codednet.nn.energy import sum_dtype
 from codednet.nn.words import Words, check_blocks, words_for
 
 
+@runtime_checkable
 class HasEnergies(Protocol):
     """What one pass through a coded network gives, such as `model.trace(images)`."""
 
@@ -28,11 +29,11 @@ class HasEnergies(Protocol):
 
 def coding_loss(
     energies: Sequence[Float[Tensor, "batch _"]],
-    labels: Int[Tensor, " batch"],
+    labels: Int[Tensor, " labels"],
     codes: Sequence[Words],
     exponent: int = 4,
 ) -> Float[Tensor, " blocks"]:
-    """Mean over the batch of every coded block's distance between its energies and the words of the labels (equation 4).
+    """Mean distance of every coded block's energies from the words of the labels, over the batch (equation 4).
 
     >>> energies = torch.tensor([[2.0, 0.0], [0.5, 1.5]])
     >>> coding_loss([energies], torch.tensor([0, 0]), [torch.eye(2)])
@@ -50,7 +51,7 @@ def coding_loss(
 
 def word_distance(
     energies: Float[Tensor, "batch branches"],
-    labels: Int[Tensor, " batch"],
+    labels: Int[Tensor, " labels"],
     words: Float[Tensor, "classes branches"],
     exponent: int,
 ) -> Float[Tensor, ""]:
@@ -63,7 +64,7 @@ def word_distance(
 
 def total_loss(
     outputs: HasEnergies | tuple[Tensor, Sequence[Tensor]],
-    labels: Int[Tensor, " batch"],
+    labels: Int[Tensor, " labels"],
     codes: Sequence[Words],
     mu: float,
     *,

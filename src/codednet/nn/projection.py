@@ -101,14 +101,10 @@ class CodedProjection(nn.Conv2d):
             reading = self.read(u, keep)
             return Projected(self.project(u, reading.scale, drop), reading.energies)
         self._check(u)
-        if torch.is_autocast_enabled(u.device.type):
-            # The type that a convolution of autocast would take it in.
-            u = u.to(torch.get_autocast_dtype(u.device.type)) if u.dtype != torch.float64 else u
         with torch.no_grad():
             grams = self._grams_now()
-        output, energies, _ = FusedProjection.apply(  # type: ignore[no-untyped-call]
-            u,
-            self.weight,
+        output, energies, _ = FusedProjection.apply(
+            *_as_convolved(u, self.weight),
             grams,
             self._rows(keep, u, "keep"),
             self._rows(drop, u, "drop"),
@@ -118,7 +114,8 @@ class CodedProjection(nn.Conv2d):
 
     def extra_repr(self) -> str:
         """Sizes, and the branches that exist."""
-        return f"{super().extra_repr()}, num_branches={self.num_branches}, kept={len(self.kept)}"
+        base: str = super().extra_repr()  # type: ignore[no-untyped-call]
+        return f"{base}, num_branches={self.num_branches}, kept={len(self.kept)}"
 
     def train(self, mode: bool = True) -> "CodedProjection":
         """Switch modes, and forget what was remembered of the weight."""
@@ -127,7 +124,8 @@ class CodedProjection(nn.Conv2d):
 
     def _apply(self, fn: Any, recurse: bool = True) -> "CodedProjection":
         self._grams.forget()
-        return super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
 
     @property
     def _rule(self) -> Rule:
@@ -167,3 +165,11 @@ class CodedProjection(nn.Conv2d):
                 f"the hidden tensor must be (batch, {self.in_channels}, height, width): {len(self.kept)} branches of "
                 f"{self.width} channels; got shape {tuple(u.shape)}."
             )
+
+
+def _as_convolved(*tensors: Tensor) -> list[Tensor]:
+    """The tensors in the type in which autocast, if it is on, would give them to a convolution."""
+    device = tensors[0].device.type
+    if not torch.is_autocast_enabled(device):
+        return list(tensors)
+    return [x if x.dtype == torch.float64 else x.to(torch.get_autocast_dtype(device)) for x in tensors]

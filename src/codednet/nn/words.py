@@ -1,6 +1,6 @@
 """Code words as tensors: what the loss and the decoder compare energies with."""
 
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from codednet.errors import CodednetError
 
 
+@runtime_checkable
 class HasWords(Protocol):
     """A table of 0/1 words, a row a class, such as `codednet.Code`."""
 
