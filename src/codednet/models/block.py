@@ -1,9 +1,16 @@
 """Blocks: the plain ResNeXt bottleneck, and the coded one that differs in its last convolution alone."""
 
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from codednet.models.config import BlockConfig
 from codednet.nn.projection import CodedProjection, Projected, Reading
+
+Features = Float[Tensor, "batch channels height width"]
+Hidden = Float[Tensor, "batch hidden height2 width2"]
+Output = Float[Tensor, "batch out height2 width2"]
+Mask = Float[Tensor, "batch branches"]
+Keep = Shaped[Tensor, "*rows branches"]
 
 
 class Bottleneck(nn.Module):
@@ -41,13 +48,13 @@ class Bottleneck(nn.Module):
         """Start the block as its shortcut: the last batch norm's gamma is zero."""
         nn.init.zeros_(self.bn3.weight)
 
-    def hidden(self, x: Tensor) -> Tensor:
+    def hidden(self, x: Features) -> Hidden:
         """Hidden tensor u: what the branches hold before the last convolution."""
         x = self.act1(self.bn1(self.conv1(x)))
         x = self.act2(self.bn2(self.conv2(x)))
         return x  # noqa: RET504
 
-    def merge(self, total: Tensor, x: Tensor) -> Tensor:
+    def merge(self, total: Output, x: Features) -> Output:
         """Output of the block, from the sum over its branches and the block's input."""
         total = self.bn3(total)
         if self.drop_path is not None:
@@ -56,7 +63,7 @@ class Bottleneck(nn.Module):
         total = self.act3(total)
         return total  # noqa: RET504
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Features) -> Output:
         """Output of the block."""
         return self.merge(self.conv3(self.hidden(x)), x)
 
@@ -84,19 +91,19 @@ class CodedBottleneck(Bottleneck):
         )
         super().__init__(in_channels, config, shortcut, drop_path, conv3)
 
-    def read(self, u: Tensor, keep: Tensor | None = None) -> Reading:
+    def read(self, u: Hidden, keep: Keep | None = None) -> Reading:
         """Energies of the branches, read from the hidden tensor alone."""
         return self.conv3.read(u, keep)
 
-    def finish(self, x: Tensor, u: Tensor, reading: Reading, drop: Tensor | None = None) -> Tensor:
+    def finish(self, x: Features, u: Hidden, reading: Reading, drop: Mask | None = None) -> Output:
         """Output of the block, from its input, its hidden tensor and what was read from that."""
         return self.merge(self.conv3.project(u, reading.scale, drop), x)
 
-    def run(self, x: Tensor, keep: Tensor | None = None, drop: Tensor | None = None) -> Projected:
+    def run(self, x: Features, keep: Keep | None = None, drop: Mask | None = None) -> Projected:
         """Output of the block together with its energies, in one pass."""
         total, energies = self.conv3(self.hidden(x), keep, drop)
         return Projected(self.merge(total, x), energies)
 
-    def forward(self, x: Tensor, drop: Tensor | None = None) -> Tensor:
+    def forward(self, x: Features, drop: Mask | None = None) -> Output:
         """Output of the block, its energies left aside."""
         return self.run(x, drop=drop).output

@@ -12,7 +12,6 @@ from codednet.codes import Code
 from codednet.errors import CodednetError
 
 T = TypeVar("T")
-Shortcut = Literal["projection", "free"]
 SHORTCUTS = ("projection", "free")
 
 
@@ -86,7 +85,7 @@ class NetworkConfig:
     """A 3x3 convolution for small images; or 7x7 with stride 2, then a max pool with stride 2."""
     classifier_bias: bool = False
     """Whether the classifier has a bias."""
-    shortcut: Shortcut = "projection"
+    shortcut: str = "projection"
     """Where shapes change: a 1x1 convolution, as in the paper; or free: an average pool and zero-padded channels."""
     normalise: bool = True
     """Energy normalisation of the coded blocks; off only as an ablation."""
@@ -187,10 +186,13 @@ def check_code(code: Code, name: str, block: BlockConfig, num_classes: int) -> N
         )
 
 
-def capacity(stages: Sequence[Sequence[BlockConfig]]) -> float:
-    """Most classes that the blocks can give a word each: the smallest C(num_branches, active) of a coded block."""
+def capacity(stages: Sequence[Sequence[BlockConfig]]) -> int | None:
+    """Most classes that the blocks can give a word each: the smallest C(num_branches, active) of a coded block.
+
+    None where no block is coded and any number will do.
+    """
     coded = [block for stage in stages for block in stage if block.is_coded]
-    return min((math.comb(block.num_branches, block.active) for block in coded), default=math.inf)
+    return min((math.comb(block.num_branches, block.active) for block in coded), default=None)
 
 
 def _kept_for(block: BlockConfig, words: NDArray[np.uint8]) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -47,8 +47,9 @@ def words_digest(config: NetworkConfig) -> str:
 
 
 def _block(document: Mapping[str, Any]) -> BlockConfig:
-    block = BlockConfig(**_known(document, BlockConfig))
-    return replace(block, kept=None if block.kept is None else tuple(block.kept))
+    values = _known(document, BlockConfig)
+    kept = values.get("kept")
+    return BlockConfig(**values | {"kept": None if kept is None else tuple(kept)})
 
 
 def _known(document: Mapping[str, Any], form: type) -> dict[str, Any]:

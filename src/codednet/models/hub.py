@@ -1,23 +1,27 @@
 """The Hugging Face hub: push_to_hub, save_pretrained and from_pretrained, with a model card."""
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from huggingface_hub import ModelCard, ModelHubMixin, hf_hub_download
 
 from codednet.models.card import card_text
-from codednet.models.store import CONFIG, WEIGHTS, read_network, write_network
+
+H = TypeVar("H", bound="HubModel")
 
 
 class HubModel(ModelHubMixin, library_name="codednet", pipeline_tag="image-classification", license="apache-2.0"):
     """What a network needs to live on the hub, in the two files of `codednet.save` and a model card."""
 
     def _save_pretrained(self, save_directory: Path) -> None:
+        # A network is stored by its files' room, which knows networks: so it is imported when used.
+        from codednet.models.store import write_network
+
         write_network(self, save_directory)  # type: ignore[arg-type]
 
     @classmethod
     def _from_pretrained(
-        cls,
+        cls: type[H],
         *,
         model_id: str,
         revision: str | None,
@@ -26,7 +30,9 @@ class HubModel(ModelHubMixin, library_name="codednet", pipeline_tag="image-class
         local_files_only: bool,
         token: str | bool | None,
         **model_kwargs: Any,
-    ) -> Self:
+    ) -> H:
+        from codednet.models.store import CONFIG, WEIGHTS, read_network
+
         if model_kwargs:
             raise TypeError(f"from_pretrained takes no {', '.join(model_kwargs)}: a saved network is complete.")
         folder = Path(model_id)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from timm.layers.adaptive_avgmax_pool import SelectAdaptivePool2d
 from timm.layers.drop import DropPath
 from timm.models._features import feature_take_indices
@@ -20,7 +21,7 @@ from codednet.models.hub import HubModel
 from codednet.models.shortcut import make_shortcut
 from codednet.models.stage import Drops, Stage
 from codednet.models.variants import refuse_too_many
-from codednet.models.walk import Keep, Step, Trace, walk
+from codednet.models.walk import Keep, Pass, Step, Trace, find_block, keep_by_block, walk
 from codednet.nn.drop import DropBranch
 
 
@@ -130,7 +131,7 @@ class CodedResNeXt(nn.Module, HubModel):
                 masks[code] = mask
         return masks
 
-    def trace(self, x: Tensor, keep: Keep | None = None) -> Trace:
+    def trace(self, x: Float[Tensor, "batch channels height width"], keep: Keep | None = None) -> Trace:
         """Logits and the energies of every coded block, in one pass.
 
         `keep` has an entry for each coded block: None, or 1/0 of shape (branches,) or (batch, branches); 0 removes.
@@ -149,7 +150,12 @@ class CodedResNeXt(nn.Module, HubModel):
         Starts at the block named `start`, whose input is then x; or, without one, at the images x. `forward_head`
         of the last output gives the logits. `keep` is as in `trace`, an entry for each coded block of the network.
         """
-        return walk(self, x, start, keep)
+        blocks = list(self.named_blocks())
+        keeps = keep_by_block(self.coded_blocks, keep)
+        first = 0 if start is None else find_block([name for name, _ in blocks], start)
+        if start is None:
+            x = self.stem(x)
+        return walk(blocks, first, x, Pass(keeps, self.drops(x), self.grad_checkpointing))
 
     # timm's model contract.
 
@@ -189,7 +195,7 @@ class CodedResNeXt(nn.Module, HubModel):
     def forward_intermediates(
         self,
         x: Tensor,
-        indices: int | list[int] | None = None,
+        indices: int | Sequence[int] | None = None,
         norm: bool = False,
         stop_early: bool = False,
         output_fmt: str = "NCHW",
@@ -198,7 +204,7 @@ class CodedResNeXt(nn.Module, HubModel):
         """Features that the stem and the stages give, at these indices, and what the last stage gives."""
         if output_fmt != "NCHW":
             raise CodednetError(f"features of a ResNeXt come as NCHW; got output_fmt={output_fmt!r}.")
-        taken, last = feature_take_indices(len(self.feature_info), indices)
+        taken, last = self._features_at(indices)
         x = self._stem_features(x)
         intermediates = [x] if 0 in taken else []
         x = self.maxpool(x)
@@ -213,12 +219,12 @@ class CodedResNeXt(nn.Module, HubModel):
 
     def prune_intermediate_layers(
         self,
-        indices: int | list[int] = 1,
+        indices: int | Sequence[int] = 1,
         prune_norm: bool = False,
         prune_head: bool = True,
     ) -> list[int]:
         """Remove the stages after the last of these indices, and the classifier with them; the indices that stay."""
-        taken, last = feature_take_indices(len(self.feature_info), indices)
+        taken, last = self._features_at(indices)
         for name in self._stage_names[last:]:
             setattr(self, name, Stage())
         if last < len(self._stage_names):
@@ -226,6 +232,10 @@ class CodedResNeXt(nn.Module, HubModel):
         if prune_head or last < len(self._stage_names):
             self.reset_classifier(0, "")
         return taken
+
+    def _features_at(self, indices: int | Sequence[int] | None) -> tuple[list[int], int]:
+        chosen = indices if indices is None or isinstance(indices, int) else list(indices)
+        return feature_take_indices(len(self.feature_info), chosen)
 
     def get_classifier(self, name_only: bool = False) -> nn.Module | str:
         """Classifier, or its name."""

@@ -4,13 +4,14 @@ import re
 from pathlib import Path
 
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
+from torch import nn
 
 from codednet.errors import CodednetError
 from codednet.models.network import CodedResNeXt
 from codednet.models.store import CONFIG, WEIGHTS, read_network, write_network
 
 
-def save(model: CodedResNeXt, folder: str | Path) -> None:
+def save(model: nn.Module, folder: str | Path) -> None:
     """Write the network as config.json and model.safetensors."""
     if not isinstance(model, CodedResNeXt):
         raise CodednetError(f"only networks of codednet.create_model can be saved; got {type(model).__name__}.")

@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -14,19 +14,17 @@ from safetensors.torch import save_file
 from codednet.errors import CodednetError
 from codednet.models.config import NetworkConfig
 from codednet.models.document import from_document, to_document, words_digest
+from codednet.models.network import CodedResNeXt
 from codednet.models.preprocessing import preprocessing
-
-if TYPE_CHECKING:
-    from codednet.models.network import CodedResNeXt
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 DIGEST = "codednet_words"
 
-M = TypeVar("M", bound="CodedResNeXt")
+M = TypeVar("M", bound=CodedResNeXt)
 
 
-def write_network(model: "CodedResNeXt", folder: str | Path) -> None:
+def write_network(model: CodedResNeXt, folder: str | Path) -> None:
     """Write config.json and model.safetensors; a file is there whole or not at all."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,7 +61,7 @@ def read_network(config: str | Path, weights: str | Path, build: Callable[[Netwo
     return model.eval()
 
 
-def load_weights(model: "CodedResNeXt", path: str | Path) -> None:
+def load_weights(model: CodedResNeXt, path: str | Path) -> None:
     """Give the network the weights of a model.safetensors that was trained under the same code words."""
     try:
         with safe_open(path, framework="pt") as file:

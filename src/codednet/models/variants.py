@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from codednet.errors import CodednetError, nearest_name
 from codednet.models.codes import as_code, assign, by_block, codes_by_block
-from codednet.models.config import BlockConfig, NetworkConfig, Shortcut, capacity
+from codednet.models.config import BlockConfig, NetworkConfig, capacity
 
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 CIFAR10 = ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
@@ -92,7 +92,7 @@ TWINS: dict[str, str] = {name.removeprefix("coded_"): name for name in VARIANTS}
 class Options:
     """What a user may ask of a variant beyond its classes."""
 
-    shortcut: Shortcut = "projection"
+    shortcut: str = "projection"
     """Where shapes change: a projection, as in the paper, or free of parameters."""
     active: Sequence[int] | Mapping[str, int] | None = None
     """Active branches by stage or by block; None is the variant's."""
@@ -153,10 +153,11 @@ def make_config(
 def refuse_too_many(stages: Sequence[Sequence[BlockConfig]], num_classes: int) -> None:
     """Refuse more classes than the blocks have words for, naming a variant that has enough."""
     most = capacity(stages)
-    if num_classes <= most:
+    if most is None or num_classes <= most:
         return
-    tight = min((b for stage in stages for b in stage if b.is_coded), key=lambda b: capacity([[b]]))
-    fits = [name for name, variant in VARIANTS.items() if capacity(_plain_stages(variant)) >= num_classes]
+    coded = [block for stage in stages for block in stage if block.is_coded]
+    tight = next(block for block in coded if capacity([[block]]) == most)
+    fits = [name for name, variant in VARIANTS.items() if (capacity(_plain_stages(variant)) or 0) >= num_classes]
     advice = f"use {fits[0]}" if fits else "give `active` nearer to half of the branches"
     raise CodednetError(
         f"{num_classes} classes need as many words, but only {most} words of length {tight.num_branches} have "

@@ -3,19 +3,17 @@
 What is not asked for is not computed: stop before `finish` and the block's last convolution never runs.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from jaxtyping import Float
 from timm.models import checkpoint
 from torch import Tensor
 
 from codednet.errors import CodednetError, nearest_name
 from codednet.models.block import Bottleneck, CodedBottleneck
-from codednet.models.stage import drop_of
+from codednet.models.stage import Drops, drop_of
 from codednet.nn.projection import Reading
-
-if TYPE_CHECKING:
-    from codednet.models.network import CodedResNeXt
 
 Keep = Sequence[Tensor | None]
 
@@ -23,10 +21,9 @@ Keep = Sequence[Tensor | None]
 class Trace(NamedTuple):
     """Everything one pass saw."""
 
-    logits: Tensor
-    """(batch, classes)"""
-    energies: list[Tensor]
-    """(batch, branches) float32 for each coded block, in order of depth; a row sums to the number of branches."""
+    logits: Float[Tensor, "batch classes"]
+    energies: list[Float[Tensor, "batch branches"]]
+    """In float32, for each coded block, in order of depth; a row sums to the number of branches."""
 
 
 class Step:
@@ -57,15 +54,15 @@ class Step:
         return self.block.is_coded
 
     @property
-    def hidden(self) -> Tensor:
+    def hidden(self) -> Float[Tensor, "batch hidden height width"]:
         """The hidden tensor u, from which energies and output follow."""
         if self._hidden is None:
             self._hidden = self.block.hidden(self.input)
         return self._hidden
 
     @property
-    def energies(self) -> Tensor | None:
-        """(batch, branches) float32 of a coded block, known before its last convolution; None of a plain one."""
+    def energies(self) -> Float[Tensor, "batch branches"] | None:
+        """Energies in float32 of a coded block, known before its last convolution; None of a plain one."""
         if self._energies is None and isinstance(self.block, CodedBottleneck):
             self._reading = self.block.read(self.hidden, self._keep)
             self._energies = self._reading.energies
@@ -94,27 +91,31 @@ class Step:
         return output
 
 
-def walk(model: "CodedResNeXt", x: Tensor, start: str | None = None, keep: Keep | None = None) -> Iterator[Step]:
-    """Each block in order of depth, from the block named `start` (whose input is then x) or from the images x.
+class Pass(NamedTuple):
+    """What one pass does to its blocks."""
 
-    `keep` has an entry for each coded block of the network, wherever the walk starts: None, or 1/0 of shape
-    (branches,) or (batch, branches); 0 removes a branch before the energies are normalised.
-    """
-    blocks = list(model.named_blocks())
-    keeps = keep_by_block(model.coded_blocks, keep)
-    first = 0
-    if start is None:
-        x = model.stem(x)
-    else:
-        names = [name for name, _ in blocks]
-        if start not in names:
-            raise CodednetError(f"no block is called {start!r}; {nearest_name(start, names)}")
-        first = names.index(start)
-    drops = model.drops(x)
-    for index, (name, block) in enumerate(blocks[first:], start=first):
-        step = Step(name, index, block, x, keeps.get(name), drop_of(block, drops))
+    keeps: Mapping[str, Tensor | None]
+    """Branches removed, by coded block."""
+    drops: Drops | None
+    """Branches dropped, by code."""
+    checkpointed: bool
+    """Whether a block's tensors are computed again in the backward pass."""
+
+
+def walk(blocks: Sequence[tuple[str, Bottleneck]], first: int, x: Tensor, through: Pass) -> Iterator[Step]:
+    """Each block in order of depth, from the first of these indices on, whose input is x."""
+    for index in range(first, len(blocks)):
+        name, block = blocks[index]
+        step = Step(name, index, block, x, through.keeps.get(name), drop_of(block, through.drops))
         yield step
-        x = step.finish(model.grad_checkpointing)
+        x = step.finish(through.checkpointed)
+
+
+def find_block(names: Sequence[str], name: str) -> int:
+    """Index of the block of that name."""
+    if name not in names:
+        raise CodednetError(f"no block is called {name!r}; {nearest_name(name, names)}")
+    return names.index(name)
 
 
 def keep_by_block(coded_blocks: Sequence[str], keep: Keep | None) -> dict[str, Tensor | None]:
