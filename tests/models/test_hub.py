@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import timm
@@ -54,3 +55,25 @@ def test_the_hub_cannot_be_asked_offline(monkeypatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(CodednetError, match="'nobody/nothing' is no folder, and the hub does not give it"):
         codednet.load("nobody/nothing")
+
+
+def test_pushing_uploads_both_files_and_the_card(small, monkeypatch) -> None:
+    uploads = []
+
+    class Hub:
+        """The hub's side of an upload."""
+
+        def __init__(self, token: str | None) -> None:
+            pass
+
+        def create_repo(self, repo_id: str, **_: object) -> SimpleNamespace:
+            return SimpleNamespace(repo_id=repo_id)
+
+        def upload_folder(self, repo_id: str, folder_path: Path, **_: object) -> str:
+            uploads.append({path.name: path.read_bytes() for path in folder_path.iterdir()})
+            return f"https://hub/{repo_id}"
+
+    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", Hub)
+    assert small.push_to_hub("me/mine") == "https://hub/me/mine"
+    assert sorted(uploads[0]) == ["README.md", "config.json", "model.safetensors"]
+    assert b'codednet.load("me/mine")' in uploads[0]["README.md"]

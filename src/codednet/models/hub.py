@@ -52,6 +52,11 @@ class HubModel(ModelHubMixin, library_name="codednet", pipeline_tag="image-class
         )
         return read_network(config, weights, cls)  # type: ignore[type-var]
 
+    def push_to_hub(self, repo_id: str, **options: Any) -> str:
+        """Upload both files and the card to the hub; options are those of huggingface_hub. The commit's address."""
+        card = {"repo_id": repo_id, **(options.pop("model_card_kwargs", None) or {})}
+        return super().push_to_hub(repo_id, model_card_kwargs=card, **options)
+
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
         """Model card: what the network is, its coded blocks, and how to load it."""
         data = vars(self._hub_mixin_info.model_card_data)
