@@ -28,7 +28,7 @@ class Normalised(NamedTuple):
     inverse_root: Float[Tensor, "batch 1"]
 
 
-def branch_grams(weight: Float[Tensor, "out channels 1 1"], branches: int) -> Float[Tensor, "kept width width"]:
+def branch_grams(weight: Float[Tensor, "out channels 1 1"], branches: int) -> Float[Tensor, "kept d d"]:
     """W_n^T W_n of every branch n, in float32 at least, also under autocast."""
     matrix = weight.to(sum_dtype(weight.dtype)).view(weight.shape[0], branches, -1).transpose(0, 1)
     with no_autocast(weight.device):
@@ -36,7 +36,7 @@ def branch_grams(weight: Float[Tensor, "out channels 1 1"], branches: int) -> Fl
 
 
 def branch_energies(
-    u: Float[Tensor, "batch channels height width"], grams: Float[Tensor, "kept width width"], out_channels: int
+    u: Float[Tensor, "batch channels height width"], grams: Float[Tensor, "kept d d"], out_channels: int
 ) -> Float[Tensor, "batch kept"]:
     """Mean square of every branch's output (equation 2), in float32 at least.
 
@@ -59,7 +59,7 @@ def branch_energies(
 
 
 def _energies_of_one(
-    u: Float[Tensor, "1 channels height width"], grams: Float[Tensor, "kept width width"]
+    u: Float[Tensor, "1 channels height width"], grams: Float[Tensor, "kept d d"]
 ) -> Float[Tensor, "1 kept"]:
     """<W_n^T W_n, u_n u_n^T>: for one image two small products cost less than a grouped convolution."""
     hidden = u.flatten(2).view(1, *grams.shape[:2], -1).to(grams.dtype)
@@ -68,7 +68,7 @@ def _energies_of_one(
 
 
 def gram_product(
-    u: Float[Tensor, "batch channels height width"], grams: Float[Tensor, "kept width width"]
+    u: Float[Tensor, "batch channels height width"], grams: Float[Tensor, "kept d d"]
 ) -> Float[Tensor, "batch channels height width"]:
     """M_n u_n of every branch, in the precision of `u`."""
     kept, width = grams.shape[:2]

@@ -33,7 +33,7 @@ class Energised(NamedTuple):
 
 def energise(
     u: Float[Tensor, "batch channels height width"],
-    grams: Float[Tensor, "kept width width"],
+    grams: Float[Tensor, "kept d d"],
     out_channels: int,
     keep: Float[Tensor, "rows kept"] | None,
     rule: Rule,
@@ -47,7 +47,7 @@ def energise(
     return Energised(energies, torch.ones_like(energies[:, :1]))
 
 
-def masked(scale: Float[Tensor, "batch one_or_kept"], *masks: Tensor | None) -> Float[Tensor, "batch one_or_kept2"]:
+def masked(scale: Float[Tensor, "batch one_or_kept"], *masks: Tensor | None) -> Float[Tensor, "batch columns"]:
     """The factor of each image, or of each of its branches if a mask is given."""
     for mask in masks:
         if mask is not None:
@@ -71,7 +71,7 @@ class FusedProjection(Function):
     def forward(
         u: Float[Tensor, "batch channels height width"],
         weight: Float[Tensor, "out channels 1 1"],
-        grams: Float[Tensor, "kept width width"],
+        grams: Float[Tensor, "kept d d"],
         keep: Float[Tensor, "rows kept"] | None,
         drop: Float[Tensor, "batch kept"] | None,
         rule: Rule,
@@ -136,8 +136,8 @@ def _raw_energy_gradient(
 def _weighted_grams(
     pushed: Float[Tensor, "batch channels height width"],
     u: Float[Tensor, "batch channels height width"],
-    grams: Float[Tensor, "kept width width"],
-) -> Float[Tensor, "kept width width"]:
+    grams: Float[Tensor, "kept d d"],
+) -> Float[Tensor, "kept d d"]:
     """Sum over images and pixels of pushed_n u_n^T: the weight gradient of a grouped convolution."""
     kept, width, _ = grams.shape
     kernel = grams.flatten(0, 1)[:, :, None, None].to(u.dtype)
@@ -148,7 +148,7 @@ def _weighted_grams(
 def _add_weight_gradient(
     d_weight: Float[Tensor, "out channels 1 1"],
     weight: Float[Tensor, "out channels 1 1"],
-    d_grams: Float[Tensor, "kept width width"],
+    d_grams: Float[Tensor, "kept d d"],
 ) -> Float[Tensor, "out channels 1 1"]:
     """`d_weight` plus W_n times its matrix, for every branch n."""
     total, matrix = (tensor.flatten(1).view(-1, *d_grams.shape[:2]).transpose(0, 1) for tensor in (d_weight, weight))
@@ -157,9 +157,8 @@ def _add_weight_gradient(
     return total.transpose(0, 1).reshape(weight.shape)
 
 
-def _conv_backward(
-    d_output: Tensor, given: Tensor, weight: Tensor, groups: int, wanted: tuple[bool, bool]
-) -> tuple[Tensor, Tensor]:
+def _conv_backward(d_output: Tensor, given: Tensor, weight: Tensor, groups: int, wanted: tuple[bool, bool]) -> Any:
+    """Gradients of a 1x1 convolution's input and weight; None for one that is not wanted."""
     d_input, d_weight, _ = torch.ops.aten.convolution_backward(
         d_output, given, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], groups, [*wanted, False]
     )

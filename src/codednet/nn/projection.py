@@ -131,7 +131,7 @@ class CodedProjection(nn.Conv2d):
     def _rule(self) -> Rule:
         return Rule(self.num_branches, self.normalise, self.eps)
 
-    def _grams_now(self) -> Float[Tensor, "kept width width"]:
+    def _grams_now(self) -> Float[Tensor, "kept d d"]:
         if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return branch_grams(self.weight, len(self.kept))
         return self._grams.get(self.weight, lambda weight: branch_grams(weight, len(self.kept)))
