@@ -151,6 +151,23 @@ def test_checkpointing_changes_no_gradient(images, lively, traced: bool) -> None
         torch.testing.assert_close(left, right)
 
 
+@pytest.mark.parametrize("traced", [False, True])
+def test_checkpointing_computes_every_block_again(small, images, traced: bool) -> None:
+    ran = []
+    for _, block in small.train().named_blocks():
+        block.conv2.register_forward_hook(lambda module, *_: ran.append(module))
+    small.set_grad_checkpointing()
+    logits = small.trace(images).logits if traced else small(images)
+    assert len(ran) == 6
+    logits.sum().backward()
+    assert len(ran) == 12
+
+
+def test_a_dropping_module_set_to_evaluation_drops_nothing(small, images) -> None:
+    small.train().drop_branch.eval()
+    assert torch.equal(small(images), small(images))
+
+
 def test_a_plain_twin_walks_and_traces_without_energies(images, lively) -> None:
     model: CodedResNeXt = lively(create_model("resnext20_10x4d")).eval()
     trace = model.trace(images)

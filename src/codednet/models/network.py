@@ -7,19 +7,17 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from timm.layers.adaptive_avgmax_pool import SelectAdaptivePool2d
-from timm.layers.drop import DropPath
 from timm.models._features import feature_take_indices
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from codednet.codes import Code
 from codednet.errors import CodednetError
-from codednet.models.block import Bottleneck, CodedBottleneck
+from codednet.models.block import Bottleneck
 from codednet.models.codes import recoded
 from codednet.models.config import NetworkConfig
 from codednet.models.hub import HubModel
-from codednet.models.shortcut import make_shortcut
-from codednet.models.stage import Drops, Stage
+from codednet.models.stage import Drops, Stage, make_stages
 from codednet.models.variants import refuse_too_many
 from codednet.models.walk import Keep, Pass, Step, Trace, find_block, keep_by_block, walk
 from codednet.nn.drop import DropBranch
@@ -42,7 +40,7 @@ class CodedResNeXt(nn.Module, HubModel):
 
         self._make_stem(network)
         self._stage_names = [f"layer{index}" for index in range(1, len(network.stages) + 1)]
-        for name, stage in zip(self._stage_names, _make_stages(network), strict=True):
+        for name, stage in zip(self._stage_names, make_stages(network), strict=True):
             self.add_module(name, stage)
         self.feature_info = self._feature_info(network)
         self.num_features = self.head_hidden_size = self.feature_info[-1]["num_chs"]
@@ -127,8 +125,8 @@ class CodedResNeXt(nn.Module, HubModel):
             code = block.config.code
             if code is not None and code not in masks:
                 mask = self.drop_branch.mask(x.shape[0], block.config.num_branches, x.device)
-                assert mask is not None
-                masks[code] = mask
+                if mask is not None:
+                    masks[code] = mask
         return masks
 
     def trace(self, x: Float[Tensor, "batch channels height width"], keep: Keep | None = None) -> Trace:
@@ -283,24 +281,3 @@ class CodedResNeXt(nn.Module, HubModel):
                 f"images must hold finite numbers; {int(bad.sum())} of {len(x)} hold NaN or infinity, "
                 f"the first is image {int(bad.nonzero()[0])}."
             )
-
-
-def _make_stages(network: NetworkConfig) -> list[Stage]:
-    channels, depth = network.stem_channels, 0
-    last = max(sum(len(stage) for stage in network.stages) - 1, 1)
-    stages = []
-    for stage in network.stages:
-        blocks: list[Bottleneck] = []
-        for config in stage:
-            rate = network.drop_path_rate * depth / last
-            parts = (
-                make_shortcut(network.shortcut, channels, config.out_channels, config.stride),
-                DropPath(rate) if rate else None,
-            )
-            if config.is_coded:
-                blocks.append(CodedBottleneck(channels, config, *parts, normalise=network.normalise))
-            else:
-                blocks.append(Bottleneck(channels, config, *parts))
-            channels, depth = config.out_channels, depth + 1
-        stages.append(Stage(*blocks))
-    return stages

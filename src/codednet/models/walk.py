@@ -37,12 +37,13 @@ class Step:
         x: Tensor,
         keep: Tensor | None = None,
         drop: Tensor | None = None,
+        checkpointed: bool = False,
     ) -> None:
         self.name = name
         self.index = index
         self.block = block
         self.input = x
-        self._keep, self._drop = keep, drop
+        self._keep, self._drop, self._checkpointed = keep, drop, checkpointed
         self._hidden: Tensor | None = None
         self._reading: Reading | None = None
         self._energies: Tensor | None = None
@@ -68,18 +69,18 @@ class Step:
             self._energies = self._reading.energies
         return self._energies
 
-    def finish(self, checkpointed: bool = False) -> Tensor:
+    def finish(self) -> Tensor:
         """Output of the block, and next block's input; a second call gives the same tensor."""
         if self._output is None:
-            self._output = self._run(checkpointed)
+            self._output = self._run()
         return self._output
 
-    def _run(self, checkpointed: bool) -> Tensor:
+    def _run(self) -> Tensor:
         block = self.block
         if not isinstance(block, CodedBottleneck):
             if self._hidden is not None:
                 return block.merge(block.conv3(self._hidden), self.input)
-            output: Tensor = checkpoint(block, self.input) if checkpointed else block(self.input)
+            output: Tensor = checkpoint(block, self.input) if self._checkpointed else block(self.input)
             return output
         if self._reading is not None:
             return block.finish(self.input, self.hidden, self._reading, self._drop)
@@ -87,7 +88,7 @@ class Step:
             total, self._energies = block.conv3(self._hidden, self._keep, self._drop)
             return block.merge(total, self.input)
         arguments = self.input, self._keep, self._drop
-        output, self._energies = checkpoint(block.run, *arguments) if checkpointed else block.run(*arguments)
+        output, self._energies = checkpoint(block.run, *arguments) if self._checkpointed else block.run(*arguments)
         return output
 
 
@@ -106,9 +107,10 @@ def walk(blocks: Sequence[tuple[str, Bottleneck]], first: int, x: Tensor, throug
     """Each block in order of depth, from the first of these indices on, whose input is x."""
     for index in range(first, len(blocks)):
         name, block = blocks[index]
-        step = Step(name, index, block, x, through.keeps.get(name), drop_of(block, through.drops))
+        drop = drop_of(block, through.drops)
+        step = Step(name, index, block, x, through.keeps.get(name), drop, through.checkpointed)
         yield step
-        x = step.finish(through.checkpointed)
+        x = step.finish()
 
 
 def find_block(names: Sequence[str], name: str) -> int:
