@@ -141,7 +141,7 @@ def _weighted_grams(
     """Sum over images and pixels of pushed_n u_n^T: the weight gradient of a grouped convolution."""
     kept, width, _ = grams.shape
     kernel = grams.flatten(0, 1)[:, :, None, None].to(u.dtype)
-    _, sums = _conv_backward(pushed, u, kernel, groups=kept, wanted=(False, True))
+    sums: Tensor = _conv_backward(pushed, u, kernel, groups=kept, wanted=(False, True))[1]
     return sums.reshape(kept, width, width)
 
 
@@ -151,9 +151,10 @@ def _add_weight_gradient(
     d_grams: Float[Tensor, "kept d d"],
 ) -> Float[Tensor, "out channels 1 1"]:
     """`d_weight` plus W_n times its matrix, for every branch n."""
-    total, matrix = (tensor.flatten(1).view(-1, *d_grams.shape[:2]).transpose(0, 1) for tensor in (d_weight, weight))
+    kept, width, _ = d_grams.shape
+    total = d_weight.reshape(-1, kept, width).transpose(0, 1)
     # In place, since a product of this shape would have to be copied into the layout of the weight.
-    total.baddbmm_(matrix, d_grams)
+    total.baddbmm_(weight.reshape(-1, kept, width).transpose(0, 1), d_grams)
     return total.transpose(0, 1).reshape(weight.shape)
 
 
