@@ -12,15 +12,36 @@ if TYPE_CHECKING:
     from codednet.codes.code import Code
     from codednet.codes.design import design_code
     from codednet.errors import CodednetError
+    from codednet.models.create import create_model
+    from codednet.models.saving import load, save
+    from codednet.nn.decode import decode
+    from codednet.nn.loss import coding_loss, total_loss
 
 _HOME = {
     "Code": "codednet.codes.code",
     "design_code": "codednet.codes.design",
     "CodednetError": "codednet.errors",
+    "create_model": "codednet.models",
+    "save": "codednet.models",
+    "load": "codednet.models",
+    "coding_loss": "codednet.nn",
+    "total_loss": "codednet.nn",
+    "decode": "codednet.nn",
 }
-_ROOMS = ("codes", "testing")
+_ROOMS = ("codes", "models", "nn", "testing")
 
-__all__ = ["Code", "CodednetError", "__version__", "design_code"]
+__all__ = [
+    "Code",
+    "CodednetError",
+    "__version__",
+    "coding_loss",
+    "create_model",
+    "decode",
+    "design_code",
+    "load",
+    "save",
+    "total_loss",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,210 @@
+"""`codednet benchmark`: coded networks against their plain twins, side by side on this machine."""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from codednet.errors import CodednetError
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from codednet.models import CodedResNeXt
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkConfig:
+    """Measure time and memory of coded networks against their plain twins, interleaved in one process."""
+
+    models: tuple[str, ...] = ("coded_resnext29_10x11d", "coded_resnext29_20x6d", "coded_resnext50_32x4d")
+    """Coded variants to measure."""
+    modes: tuple[str, ...] = ("training", "inference", "memory")
+    """What to measure: training, inference, memory."""
+    precisions: tuple[str, ...] = ("float32", "bf16")
+    """float32, or bf16 for autocast."""
+    batch: int = 32
+    """Images of a training step."""
+    inference_batches: tuple[int, ...] = (1, 32)
+    """Images of an inference."""
+    rounds: int = 15
+    """Timings of each; every round runs all of them in turn."""
+    threads: int = 0
+    """Threads of torch; 0 leaves its own choice."""
+    naive: bool = False
+    """Measure the training step of the naive form as well, which builds the full (batch, N, C, H, W) tensor."""
+    limit: float = 0.05
+    """Widest interquartile range, relative to the ratio, at which a ratio is shown."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of the table. A ratio that its rounds do not agree on is None, and the note says so."""
+
+    model: str
+    what: str
+    precision: str
+    batch: int
+    plain: float
+    """Seconds, or bytes."""
+    coded: float
+    ratio: float | None
+    spread: float | None
+    note: str = ""
+
+
+def run(config: BenchmarkConfig) -> int:
+    """Print the table; exit status 0."""
+    import torch
+
+    _check(config)
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    rows = []
+    for name in config.models:
+        for precision in config.precisions:
+            for row in _measure(name, precision, config):
+                rows.append(row)
+                print(_line(row), file=sys.stderr if config.json else sys.stdout, flush=True)
+    if config.json:
+        machine = {"torch": torch.__version__, "threads": torch.get_num_threads(), "limit": config.limit}
+        print(json.dumps({"machine": machine, "rows": [asdict(row) for row in rows]}))
+    return 0
+
+
+def _check(config: BenchmarkConfig) -> None:
+    known = {"modes": ("training", "inference", "memory"), "precisions": ("float32", "bf16")}
+    for field, choices in known.items():
+        for value in getattr(config, field):
+            if value not in choices:
+                raise CodednetError(f"{field} must be among {', '.join(choices)}; got {value!r}.")
+
+
+def _measure(name: str, precision: str, config: BenchmarkConfig) -> list[Row]:
+    rows = []
+    if "training" in config.modes:
+        rows += _training(name, precision, config)
+    if "inference" in config.modes:
+        rows += [_inference(name, precision, batch, config) for batch in config.inference_batches]
+    if "memory" in config.modes:
+        rows.append(_memory(name, precision, config))
+    return rows
+
+
+def _training(name: str, precision: str, config: BenchmarkConfig) -> list[Row]:
+    from codednet.measure import compare, training_step
+
+    plain, coded, images = _networks(name, config.batch)
+    options = {"bf16": precision == "bf16"}
+    calls = {"training": training_step(coded, images, _loss, **options)}
+    if config.naive:
+        calls["training, naive form"] = training_step(_naive(name), images, _loss, **options)
+    results = compare(
+        training_step(plain, images, _loss, **options), calls, rounds=config.rounds, warmup=1, limit=config.limit
+    )
+    return [_timed(name, result.name, precision, config.batch, result) for result in results]
+
+
+def _inference(name: str, precision: str, batch: int, config: BenchmarkConfig) -> Row:
+    from codednet.measure import compare, inference
+
+    plain, coded, images = _networks(name, batch)
+    bf16 = precision == "bf16"
+    # About as many images a timing, whatever the batch.
+    inner = max(1, 16 // batch)
+    (result,) = compare(
+        inference(plain, images, bf16=bf16),
+        {"inference": inference(coded, images, bf16=bf16)},
+        rounds=2 * config.rounds,
+        inner=inner,
+        limit=config.limit,
+    )
+    return _timed(name, "inference", precision, batch, result)
+
+
+def _memory(name: str, precision: str, config: BenchmarkConfig) -> Row:
+    from codednet.measure import peak_bytes, training_step
+
+    plain, coded, images = _networks(name, config.batch)
+    peaks = []
+    for model in (plain, coded):
+        step = training_step(model, images, _loss, bf16=precision == "bf16")
+        step()  # the optimiser's state exists from the second step on
+        peaks.append(peak_bytes(step))
+    return Row(
+        model=name,
+        what="peak memory of a training step",
+        precision=precision,
+        batch=config.batch,
+        plain=peaks[0],
+        coded=peaks[1],
+        ratio=peaks[1] / peaks[0],
+        spread=0.0,
+    )
+
+
+def _timed(name: str, what: str, precision: str, batch: int, result: object) -> Row:
+    from codednet.measure import Comparison
+
+    assert isinstance(result, Comparison)
+    return Row(
+        model=name,
+        what=what,
+        precision=precision,
+        batch=batch,
+        plain=result.baseline_seconds,
+        coded=result.seconds,
+        ratio=result.ratio if result.is_steady else None,
+        spread=result.spread if result.is_steady else None,
+        note="" if result.is_steady else str(result),
+    )
+
+
+def _networks(name: str, batch: int) -> "tuple[CodedResNeXt, CodedResNeXt, Tensor]":
+    """Plain twin, coded network and random images, all in channels_last."""
+    import torch
+
+    from codednet.models import create_model
+
+    coded = create_model(name).to(memory_format=torch.channels_last)
+    plain = create_model(name.removeprefix("coded_")).to(memory_format=torch.channels_last)
+    size = 160 if "resnext50" in name else coded.pretrained_cfg["input_size"][-1]
+    images = torch.randn(batch, 3, size, size).to(memory_format=torch.channels_last)
+    return plain, coded, images
+
+
+def _naive(name: str) -> "CodedResNeXt":
+    import torch
+
+    from codednet.models import create_model
+    from codednet.nn.naive import NaiveProjection
+    from codednet.nn.projection import CodedProjection
+
+    model = create_model(name).to(memory_format=torch.channels_last)
+    for module in list(model.modules()):
+        layer = getattr(module, "conv3", None)
+        if isinstance(layer, CodedProjection):
+            slow = NaiveProjection(layer.in_channels, layer.out_channels, layer.num_branches)
+            slow.weight = layer.weight
+            module.conv3 = slow
+    return model
+
+
+def _loss(model: "nn.Module", images: "Tensor") -> "Tensor":
+    """Cross entropy, and the coding loss where there are coded blocks, of the labels 0, 1, 2, ..."""
+    import torch
+
+    from codednet.nn import total_loss
+
+    labels = torch.arange(len(images), device=images.device) % 10
+    trace = model.trace(images)  # type: ignore[operator]
+    return total_loss(trace, labels, model.words, mu=6.0)  # type: ignore[arg-type]
+
+
+def _line(row: Row) -> str:
+    unit = (1e6, "MB") if "memory" in row.what else (1e-3, "ms")
+    sizes = f"{row.plain / unit[0]:9.1f} {row.coded / unit[0]:9.1f} {unit[1]}"
+    ratio = row.note if row.ratio is None else f"{row.ratio:.3f} (middle half within {row.spread:.3f})"
+    return f"{row.model:24} {row.precision:8} {row.what:32} batch {row.batch:3}  {sizes}  {ratio}"

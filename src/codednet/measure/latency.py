@@ -1,0 +1,100 @@
+"""Times side by side: calls interleaved in one process, compared by the ratio of their medians."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+import torch
+
+from codednet.errors import CodednetError
+
+# Widest interquartile range of round-by-round ratios that a ratio is still given with.
+SPREAD_LIMIT = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """How long one call takes against the baseline that ran next to it."""
+
+    name: str
+    seconds: float
+    """Median."""
+    baseline_seconds: float
+    """Median of the baseline."""
+    ratio: float
+    """Median over rounds of the call's time divided by the baseline's in the same round."""
+    spread: float
+    """Interquartile range of these ratios."""
+    limit: float = SPREAD_LIMIT
+    """Widest spread, relative to the ratio, at which the ratio may be shown."""
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the rounds agree well enough for the ratio to mean something."""
+        return self.spread <= self.limit * self.ratio
+
+    def __str__(self) -> str:
+        """Show the ratio, or a sentence that refuses it."""
+        if self.is_steady:
+            return f"{self.ratio:.3f}"
+        return (
+            f"no ratio: the middle half of the rounds spans {self.spread / self.ratio:.0%} of it, over the limit of "
+            f"{self.limit:.0%}; run again on an idle machine, or with more rounds"
+        )
+
+
+def compare(
+    baseline: Callable[[], object],
+    calls: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int = 15,
+    warmup: int = 2,
+    inner: int = 1,
+    limit: float = SPREAD_LIMIT,
+    device: torch.device | str = "cpu",
+) -> list[Comparison]:
+    """Each call against the baseline, all run in turn in every round, the order turned round every time.
+
+    `inner` calls make one timing: short ones need more. The first `warmup` rounds do not count.
+    """
+    if rounds < 4:
+        raise CodednetError(f"a comparison needs at least 4 rounds for its quartiles, got {rounds}.")
+    if not calls:
+        raise CodednetError("a comparison needs at least one call next to the baseline, got none.")
+    everyone = [baseline, *calls.values()]
+    times: list[list[float]] = [[] for _ in everyone]
+    for turn in range(warmup + rounds):
+        order = range(len(everyone)) if turn % 2 == 0 else reversed(range(len(everyone)))
+        for index in order:
+            seconds = _seconds(everyone[index], inner, torch.device(device))
+            if turn >= warmup:
+                times[index].append(seconds)
+    return [_comparison(name, taken, times[0], limit) for name, taken in zip(calls, times[1:], strict=True)]
+
+
+def _comparison(name: str, taken: Sequence[float], baseline: Sequence[float], limit: float) -> Comparison:
+    ratios = [one / other for one, other in zip(taken, baseline, strict=True)]
+    first, _, third = quantiles(ratios, n=4)
+    return Comparison(
+        name=name,
+        seconds=median(taken),
+        baseline_seconds=median(baseline),
+        ratio=median(ratios),
+        spread=third - first,
+        limit=limit,
+    )
+
+
+def _seconds(call: Callable[[], object], inner: int, device: torch.device) -> float:
+    _wait(device)
+    start = time.perf_counter()
+    for _ in range(inner):
+        call()
+    _wait(device)
+    return (time.perf_counter() - start) / inner
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,108 @@
+"""Branch energies without the N-fold tensor: from d x d Gram matrices, in two passes over the hidden tensor.
+
+The output of branch n is linear in its last hidden tensor, t_n = W_n u_n, so with M_n = W_n^T W_n
+
+    E(t_n) = sum over pixels of u_n^T M_n u_n / (C H W)
+
+and M u of all branches is one grouped 1x1 convolution, which every memory format and device has a fast kernel for.
+"""
+
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+# 1 / sqrt(EPS) is the largest scale of an image; float16 can still hold it.
+EPS = 1e-9
+# Channels of a group up to which a grouped convolution costs about the same time.
+FAST_GROUP = 48
+
+
+class Normalised(NamedTuple):
+    """Energies whose mean over the original branches is 1, and what to multiply branch outputs with to get there."""
+
+    energies: Float[Tensor, "batch kept"]
+    inverse_root: Float[Tensor, "batch 1"]
+
+
+def branch_grams(weight: Float[Tensor, "out channels 1 1"], branches: int) -> Float[Tensor, "kept d d"]:
+    """W_n^T W_n of every branch n, in float32 at least, also under autocast."""
+    matrix = weight.to(sum_dtype(weight.dtype)).view(weight.shape[0], branches, -1).transpose(0, 1)
+    with no_autocast(weight.device):
+        return torch.bmm(matrix.mT, matrix)
+
+
+def branch_energies(
+    u: Float[Tensor, "batch channels height width"], grams: Float[Tensor, "kept d d"], out_channels: int
+) -> Float[Tensor, "batch kept"]:
+    """Mean square of every branch's output (equation 2), in float32 at least.
+
+    Products are taken in the precision of `u`, sums in float32. Never negative.
+    """
+    if u.dtype == torch.float16:
+        u = u.float()  # squares leave the range of float16
+    tracing = torch.compiler.is_compiling()
+    pixels = u.shape[2] * u.shape[3]
+    if u.shape[0] == 1 and not tracing:
+        means = _energies_of_one(u, grams) / (out_channels * pixels)
+    else:
+        moved = gram_product(u, grams)
+        products = u * moved if tracing or torch.is_grad_enabled() else moved.mul_(u)
+        # A pool over all pixels is the fastest sum over them in channels_last, and keeps its sums in float32.
+        means = products.mean((2, 3), dtype=grams.dtype) if tracing else F.avg_pool2d(products, products.shape[2:])
+        means = means.view(-1, *grams.shape[:2]).sum(2, dtype=grams.dtype) / out_channels
+    # Rounding can leave the energy of a near-silent branch slightly below zero.
+    return means.clamp_min(0)
+
+
+def _energies_of_one(
+    u: Float[Tensor, "1 channels height width"], grams: Float[Tensor, "kept d d"]
+) -> Float[Tensor, "1 kept"]:
+    """<W_n^T W_n, u_n u_n^T>: for one image two small products cost less than a grouped convolution."""
+    hidden = u.flatten(2).view(1, *grams.shape[:2], -1).to(grams.dtype)
+    with no_autocast(u.device):
+        return (torch.matmul(hidden, hidden.mT) * grams).sum((2, 3))
+
+
+def gram_product(
+    u: Float[Tensor, "batch channels height width"], grams: Float[Tensor, "kept d d"]
+) -> Float[Tensor, "batch channels height width"]:
+    """M_n u_n of every branch, in the precision of `u`."""
+    kept, width = grams.shape[:2]
+    # A convolution of few channels a group wastes vector lanes, so several branches share a group.
+    share = 1 if torch.compiler.is_compiling() else max(m for m in range(1, kept + 1) if _may_share(m, kept, width))
+    kernel = grams.view(-1, share, width, 1, width)
+    if share > 1:
+        kernel = kernel * torch.eye(share, dtype=grams.dtype, device=grams.device)[:, None, :, None]
+    with no_autocast(u.device):
+        kernel = kernel.reshape(kept * width, share * width, 1, 1).to(u.dtype)
+        return F.conv2d(u, kernel, groups=kept // share)
+
+
+def _may_share(branches: int, kept: int, width: int) -> bool:
+    return kept % branches == 0 and (branches == 1 or branches * width <= FAST_GROUP)
+
+
+def normalise_energies(energies: Float[Tensor, "batch kept"], num_branches: int, eps: float = EPS) -> Normalised:
+    """Energies divided by their mean over `num_branches`, the original number (equation 3).
+
+    An image whose mean energy is below `eps` is divided by `eps`, so that silence stays finite.
+    """
+    mean = (energies.sum(1, keepdim=True) / num_branches).clamp_min(eps)
+    return Normalised(energies / mean, mean.rsqrt())
+
+
+def sum_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The precision sums are kept in: float64 for float64, else float32."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+def no_autocast(device: torch.device) -> torch.autocast | nullcontext[None]:
+    """A context in which operations keep the precision of what they are given."""
+    # Entered only where it changes something: an exported graph then holds no trace of it.
+    if torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()

@@ -1,0 +1,166 @@
+"""Energies and projection in one differentiable step whose backward keeps nothing but the hidden tensor.
+
+With autograd alone the layer would store three more tensors as large as u. The backward below recomputes them in
+passes that each read and write u once, and folds the three gradients of u into one.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from codednet.nn.energy import branch_energies, gram_product, no_autocast, normalise_energies, sum_dtype
+
+
+class Rule(NamedTuple):
+    """What a coded projection does that no tensor says."""
+
+    num_branches: int
+    normalise: bool
+    eps: float
+
+
+class Energised(NamedTuple):
+    """What is known of an image's branches before they are summed."""
+
+    energies: Float[Tensor, "batch kept"]
+    inverse_root: Float[Tensor, "batch 1"]
+
+
+def energise(
+    u: Float[Tensor, "batch channels height width"],
+    grams: Float[Tensor, "kept d d"],
+    out_channels: int,
+    keep: Float[Tensor, "rows kept"] | None,
+    rule: Rule,
+) -> Energised:
+    """Energies of the kept branches by the rule, and the factor of each image."""
+    energies = branch_energies(u, grams, out_channels)
+    if keep is not None:
+        energies = energies * keep
+    if rule.normalise:
+        return Energised(*normalise_energies(energies, rule.num_branches, rule.eps))
+    return Energised(energies, torch.ones_like(energies[:, :1]))
+
+
+def masked(scale: Float[Tensor, "batch one_or_kept"], *masks: Tensor | None) -> Float[Tensor, "batch columns"]:
+    """The factor of each image, or of each of its branches if a mask is given."""
+    for mask in masks:
+        if mask is not None:
+            scale = scale * mask
+    return scale
+
+
+def over_channels(
+    scale: Float[Tensor, "batch one_or_kept"], width: int, dtype: torch.dtype
+) -> Float[Tensor, "batch one_or_channels 1 1"]:
+    """Factors of branches, repeated for the channels of each."""
+    if scale.shape[1] > 1:
+        scale = scale[:, :, None].expand(-1, -1, width).flatten(1)
+    return scale[:, :, None, None].to(dtype)
+
+
+class FusedProjection(Function):
+    """(output, energies, inverse_root) of a coded projection; the last carries no gradient."""
+
+    @staticmethod
+    def forward(
+        u: Float[Tensor, "batch channels height width"],
+        weight: Float[Tensor, "out channels 1 1"],
+        grams: Float[Tensor, "kept d d"],
+        keep: Float[Tensor, "rows kept"] | None,
+        drop: Float[Tensor, "batch kept"] | None,
+        rule: Rule,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Compute the layer in the precision of `u` and `weight`; `grams` are those of the unrounded weight."""
+        energies, inverse_root = energise(u, grams, weight.shape[0], keep, rule)
+        scale = over_channels(masked(inverse_root, keep, drop), grams.shape[1], u.dtype)
+        with no_autocast(u.device):
+            output = F.conv2d(u * scale, weight)
+        return output, energies, inverse_root
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        """Keep u, the weight and what is small."""
+        u, weight, grams, keep, drop, ctx.rule = inputs
+        _, energies, inverse_root = output
+        ctx.mark_non_differentiable(inverse_root)
+        ctx.save_for_backward(u, weight, grams, keep, drop, energies, inverse_root)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_output: Tensor, d_energies: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of u and the weight."""
+        u, weight, grams, keep, drop, energies, inverse_root = ctx.saved_tensors
+        wants_u, wants_weight = ctx.needs_input_grad[:2]
+        width, pixels = grams.shape[1], u.shape[2] * u.shape[3]
+        scale = over_channels(masked(inverse_root, keep, drop), width, u.dtype)
+
+        scaled = u * scale
+        d_scaled, d_weight = _conv_backward(d_output, scaled, weight, 1, (True, wants_weight))
+        # <d_scaled, scaled>: how the loss changes with the logarithm of an image's factor.
+        torch.mul(d_scaled, scaled, out=scaled)
+        pull = scaled.sum((1, 2, 3), dtype=sum_dtype(u.dtype))[:, None]
+        d_raw = _raw_energy_gradient(d_energies, energies, inverse_root, pull, keep, ctx.rule)
+
+        pushed = over_channels(d_raw * (2 / (weight.shape[0] * pixels)), width, u.dtype)
+        pushed = torch.mul(u, pushed, out=scaled)
+        d_u = gram_product(pushed, grams).addcmul_(d_scaled, scale) if wants_u else None
+        if wants_weight:
+            d_weight = _add_weight_gradient(d_weight, weight, _weighted_grams(pushed, u, grams))
+        return d_u, d_weight if wants_weight else None, None, None, None, None
+
+
+def _raw_energy_gradient(
+    d_energies: Float[Tensor, "batch kept"],
+    energies: Float[Tensor, "batch kept"],
+    inverse_root: Float[Tensor, "batch 1"],
+    pull: Float[Tensor, "batch 1"],
+    keep: Float[Tensor, "rows kept"] | None,
+    rule: Rule,
+) -> Float[Tensor, "batch kept"]:
+    """Gradient with respect to the energies before masks and normalisation."""
+    gradient = d_energies
+    if rule.normalise:
+        through_mean = (pull / 2 + (d_energies * energies).sum(1, keepdim=True)) / rule.num_branches
+        # Where the mean energy was below eps, it was replaced by a constant.
+        through_mean = through_mean * (inverse_root < rule.eps**-0.5)
+        gradient = (gradient - through_mean) * inverse_root.square()
+    return masked(gradient, keep)
+
+
+def _weighted_grams(
+    pushed: Float[Tensor, "batch channels height width"],
+    u: Float[Tensor, "batch channels height width"],
+    grams: Float[Tensor, "kept d d"],
+) -> Float[Tensor, "kept d d"]:
+    """Sum over images and pixels of pushed_n u_n^T: the weight gradient of a grouped convolution."""
+    kept, width, _ = grams.shape
+    kernel = grams.flatten(0, 1)[:, :, None, None].to(u.dtype)
+    sums: Tensor = _conv_backward(pushed, u, kernel, groups=kept, wanted=(False, True))[1]
+    return sums.reshape(kept, width, width)
+
+
+def _add_weight_gradient(
+    d_weight: Float[Tensor, "out channels 1 1"],
+    weight: Float[Tensor, "out channels 1 1"],
+    d_grams: Float[Tensor, "kept d d"],
+) -> Float[Tensor, "out channels 1 1"]:
+    """`d_weight` plus W_n times its matrix, for every branch n."""
+    kept, width, _ = d_grams.shape
+    total = d_weight.reshape(-1, kept, width).transpose(0, 1)
+    # In place, since a product of this shape would have to be copied into the layout of the weight.
+    total.baddbmm_(weight.reshape(-1, kept, width).transpose(0, 1), d_grams)
+    return total.transpose(0, 1).reshape(weight.shape)
+
+
+def _conv_backward(d_output: Tensor, given: Tensor, weight: Tensor, groups: int, wanted: tuple[bool, bool]) -> Any:
+    """Gradients of a 1x1 convolution's input and weight; None for one that is not wanted."""
+    d_input, d_weight, _ = torch.ops.aten.convolution_backward(
+        d_output, given, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], groups, [*wanted, False]
+    )
+    return d_input, d_weight

@@ -1,0 +1,175 @@
+"""CodedProjection: the one coded layer that everything else is made of."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from codednet.errors import CodednetError
+from codednet.nn.cache import WeightCache
+from codednet.nn.checks import checks_values
+from codednet.nn.energy import EPS, branch_grams, sum_dtype
+from codednet.nn.fused import FusedProjection, Rule, energise, masked, over_channels
+
+
+class Reading(NamedTuple):
+    """What a coded block says before its last convolution."""
+
+    energies: Float[Tensor, "batch branches"]
+    scale: Float[Tensor, "batch kept"]
+
+
+class Projected(NamedTuple):
+    """What a coded projection returns: the sum of its branches, and the energy of each."""
+
+    output: Float[Tensor, "batch out height width"]
+    energies: Float[Tensor, "batch branches"]
+
+
+class CodedProjection(nn.Conv2d):
+    """Last 1x1 convolution of a coded block, which normalises the energies of the branches that it sums.
+
+    The hidden tensor holds the channels of one branch after those of another. A row of energies sums to
+    `num_branches`, the number of branches that the block was designed with; `kept` names those that exist (all of
+    them by default), and the others have energy 0. With `normalise=False` energies and branches stay as they are.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        num_branches: int,
+        *,
+        kept: Sequence[int] | None = None,
+        normalise: bool = True,
+        eps: float = EPS,
+    ) -> None:
+        branches = range(num_branches) if kept is None else kept
+        if len(branches) == 0 or sorted(set(branches) & set(range(num_branches))) != list(branches):
+            raise CodednetError(
+                f"kept must name branches of 0..{num_branches - 1} in rising order, at least one; got {list(branches)}."
+            )
+        if in_channels < 1 or in_channels % len(branches):
+            raise CodednetError(
+                f"in_channels must be a multiple of the {len(branches)} branches that share them, got {in_channels}."
+            )
+        super().__init__(in_channels, out_channels, kernel_size=1, bias=False)
+        self.num_branches = num_branches
+        self.normalise = normalise
+        self.eps = eps
+        self.kept = tuple(branches)
+        self.width = in_channels // len(branches)
+        some = torch.tensor(self.kept) if len(branches) < num_branches else None
+        self.register_buffer("kept_index", some, persistent=False)
+        self.kept_index: Tensor | None
+        self._grams = WeightCache()
+
+    def read(
+        self, u: Float[Tensor, "batch channels height width"], keep: Shaped[Tensor, "*rows branches"] | None = None
+    ) -> Reading:
+        """Energies of the branches, and the factor that each is to have in the sum.
+
+        `keep` holds 1 and 0 of shape (branches,) or (batch, branches); 0 removes a branch before the normalisation.
+        """
+        self._check(u)
+        rows = self._rows(keep, u, "keep")
+        energies, inverse_root = energise(u, self._grams_now(), self.out_channels, rows, self._rule)
+        return Reading(self._spread(energies), masked(inverse_root, rows).expand(-1, len(self.kept)))
+
+    def project(
+        self,
+        u: Float[Tensor, "batch channels height width"],
+        scale: Float[Tensor, "batch kept"],
+        drop: Float[Tensor, "batch branches"] | None = None,
+    ) -> Float[Tensor, "batch out height width"]:
+        """Sum of the branches, each times its factor; `drop` is a mask of DropBranch."""
+        self._check(u)
+        factors = masked(scale, self._rows(drop, u, "drop"))
+        return F.conv2d(u * over_channels(factors, self.width, u.dtype), self.weight)
+
+    def forward(  # type: ignore[override]
+        self,
+        u: Float[Tensor, "batch channels height width"],
+        keep: Shaped[Tensor, "*rows branches"] | None = None,
+        drop: Float[Tensor, "batch branches"] | None = None,
+    ) -> Projected:
+        """Sum of the branches and their energies: `read`, then `project`."""
+        if torch.compiler.is_compiling() or not torch.is_grad_enabled():
+            reading = self.read(u, keep)
+            return Projected(self.project(u, reading.scale, drop), reading.energies)
+        self._check(u)
+        with torch.no_grad():
+            grams = self._grams_now()
+        output, energies, _ = FusedProjection.apply(
+            *_as_convolved(u, self.weight),
+            grams,
+            self._rows(keep, u, "keep"),
+            self._rows(drop, u, "drop"),
+            self._rule,
+        )
+        return Projected(output, self._spread(energies))
+
+    def extra_repr(self) -> str:
+        """Sizes, and the branches that exist."""
+        base: str = super().extra_repr()  # type: ignore[no-untyped-call]
+        return f"{base}, num_branches={self.num_branches}, kept={len(self.kept)}"
+
+    def train(self, mode: bool = True) -> "CodedProjection":
+        """Switch modes, and forget what was remembered of the weight."""
+        self._grams.forget()
+        return super().train(mode)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "CodedProjection":
+        self._grams.forget()
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    @property
+    def _rule(self) -> Rule:
+        return Rule(self.num_branches, self.normalise, self.eps)
+
+    def _grams_now(self) -> Float[Tensor, "kept d d"]:
+        if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return branch_grams(self.weight, len(self.kept))
+        return self._grams.get(self.weight, lambda weight: branch_grams(weight, len(self.kept)))
+
+    def _spread(self, energies: Float[Tensor, "batch kept"]) -> Float[Tensor, "batch branches"]:
+        """Energies of the original branches: zero for those that do not exist."""
+        if self.kept_index is None:
+            return energies
+        return energies.new_zeros(energies.shape[0], self.num_branches).index_copy(1, self.kept_index, energies)
+
+    def _rows(self, mask: Tensor | None, u: Tensor, name: str) -> Float[Tensor, "rows kept"] | None:
+        """A mask as rows over the branches that exist: one row, or one an image."""
+        if mask is None:
+            return None
+        whole_batch = (self.num_branches,)
+        if tuple(mask.shape) not in (whole_batch, (u.shape[0], self.num_branches)):
+            raise CodednetError(
+                f"{name} must have shape {whole_batch} or {(u.shape[0], self.num_branches)}, a column a branch of "
+                f"the original {self.num_branches}; got {tuple(mask.shape)}."
+            )
+        if name == "keep" and checks_values(mask) and not ((mask == 0) | (mask == 1)).all():
+            raise CodednetError("keep must hold 1 for a branch that stays and 0 for one that goes, nothing else.")
+        rows = mask if mask.dim() == 2 else mask[None]
+        if self.kept_index is not None:
+            rows = rows.index_select(1, self.kept_index)
+        return rows.to(sum_dtype(u.dtype))
+
+    def _check(self, u: Tensor) -> None:
+        if u.dim() != 4 or u.shape[1] != self.in_channels:
+            raise CodednetError(
+                f"the hidden tensor must be (batch, {self.in_channels}, height, width): {len(self.kept)} branches of "
+                f"{self.width} channels; got shape {tuple(u.shape)}."
+            )
+
+
+def _as_convolved(*tensors: Tensor) -> list[Tensor]:
+    """The tensors in the type in which autocast, if it is on, would give them to a convolution."""
+    device = tensors[0].device.type
+    if not torch.is_autocast_enabled(device):
+        return list(tensors)
+    return [x if x.dtype == torch.float64 else x.to(torch.get_autocast_dtype(device)) for x in tensors]
