@@ -30,29 +30,40 @@ def parse(options: type[T], arguments: Sequence[str], program: str) -> T | None:
 
     A class may name short forms: `SHORT: ClassVar = {"-o": "--output"}`.
     """
+    required = [f.name for f in _fields(options) if f.default is dataclasses.MISSING]
     parser = _Parser(prog=program, description=(options.__doc__ or "").strip())
-    parser.add_class_arguments(options, as_group=False, as_positional=True)
-    spelled = _spelled(options, arguments)
-    if "-h" in spelled or "--help" in spelled:
-        print(_as_users_spell(parser.format_help()), end="")
+    parser.add_class_arguments(options, as_group=False)
+    if "-h" in arguments or "--help" in arguments:
+        print(_as_users_spell(parser.format_help(), required), end="")
         return None
+    spelled, places = _spelled(options, arguments)
+    if len(places) < len(required) and not any(f"--{required[len(places)]}" in word for word in spelled):
+        raise CodednetError(
+            f"{required[len(places)].upper()} is missing: {program} {required[len(places)].upper()} ..."
+        )
+    spelled += _placed(options, required, places)
     found = parser.parse_args(spelled)
-    return options(**{f.name: found[f.name] for f in dataclasses.fields(options)})  # type: ignore[arg-type]
+    return options(**{f.name: found[f.name] for f in _fields(options)})
 
 
-def _spelled(options: type, arguments: Sequence[str]) -> list[str]:
-    """The arguments as jsonargparse spells them."""
+def _fields(options: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(options)
+
+
+def _spelled(options: type, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The options among the arguments, as jsonargparse spells them, and the words that name no option."""
     short: Mapping[str, str] = getattr(options, "SHORT", {})
     types = typing.get_type_hints(options)
     words = list(arguments)
     spelled: list[str] = []
+    places: list[str] = []
     while words:
         word = words.pop(0)
         if word == "--":
-            return spelled + words
+            return spelled, places + words
         name, equals, value = short.get(word, word).partition("=")
-        if not name.startswith("--"):
-            spelled.append(word)
+        if not name.startswith("-"):
+            places.append(word)
             continue
         field = name[2:].replace("-", "_")
         name = f"--{field}" if field in types else name
@@ -65,10 +76,32 @@ def _spelled(options: type, arguments: Sequence[str]) -> list[str]:
             items = []
             while words and not words[0].startswith("--"):
                 items.append(words.pop(0))
-            spelled += [f"{name}={json.dumps(items)}"]
+            spelled += [f"{name}={_listed(items)}"]
+        elif words:
+            spelled += [f"{name}={words.pop(0)}"]
         else:
             spelled += [name]
+    return spelled, places
+
+
+def _placed(options: type, required: Sequence[str], places: Sequence[str]) -> list[str]:
+    """Words without an option's name, given to the required fields in order; a list takes all that are left."""
+    types = typing.get_type_hints(options)
+    left, spelled = list(places), []
+    for name in required:
+        if left and _is_list(types[name]):
+            spelled += [f"--{name}={_listed(left)}"]
+            left = []
+        elif left:
+            spelled += [f"--{name}={left.pop(0)}"]
+    if left:
+        raise CodednetError(f"unexpected argument {left[0]!r}: options start with --.")
     return spelled
+
+
+def _listed(items: Sequence[str]) -> str:
+    """A list as jsonargparse reads it; numbers stay numbers."""
+    return json.dumps([int(item) if re.fullmatch(r"-?\d+", item) else item for item in items])
 
 
 def _is_list(kind: Any) -> bool:
@@ -76,8 +109,11 @@ def _is_list(kind: Any) -> bool:
     return any(typing.get_origin(member) in (list, tuple) for member in members)
 
 
-def _as_users_spell(text: str) -> str:
-    """Help with dashes in options and flags without values."""
+def _as_users_spell(text: str, required: Sequence[str]) -> str:
+    """Help with dashes in options, flags without values, and required fields by their place."""
+    for name in required:
+        text = text.replace(f"--{name} {name.upper()}", name.upper())
+    text = text.replace("[ITEM,...]", "A [B ...]")
     text = re.sub(r" \{true,false\}", "", text)
     text = re.sub(r"(?<=\s)--[a-z_.]+|(?<=\[)--[a-z_.]+", lambda option: option[0].replace("_", "-"), text)
     return text.replace(" (type: bool, default: False)", "")
@@ -90,8 +126,6 @@ def _plain(message: str, known: Sequence[str]) -> str:
     if unknown and unknown[1].startswith("-"):
         names = [name.replace("_", "-") for name in known if name and name != "--print_shtab"]
         return f"unknown argument {unknown[1]}: {nearest_name(unknown[1].split('=')[0], names)}"
-    if unknown:
-        return f"unexpected argument {unknown[1]!r}: options start with --."
     wrong = re.search(r'[Kk]ey "([\w.]+)"', text)
     given = re.search(r"(?:Given value|Got value): (.*)$", text)
     kinds = [kind for kind in re.findall(r"Expected a <class '(\w+)'>", text) if kind != "NoneType"]

@@ -9,6 +9,8 @@ from codednet.errors import CodednetError, nearest_name
 # Command -> (module with one dataclass of options and `run(options) -> exit status`, its name, help).
 COMMANDS = {
     "design": ("codednet.cli.design", "DesignConfig", "design a code and certify it, or check an existing one"),
+    "info": ("codednet.cli.info", "InfoConfig", "say what a network is made of, and how large each class's path is"),
+    "benchmark": ("codednet.cli.benchmark", "BenchmarkConfig", "side-by-side speed and memory ratios on this machine"),
     "demo": ("codednet.cli.demo", "DemoConfig", "design the codes of the paper and print their certificates"),
 }
 

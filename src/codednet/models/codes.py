@@ -6,10 +6,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from codednet.codes import Code
+from codednet.codes import Code, find_code
 from codednet.errors import CodednetError, nearest_name
 from codednet.models.config import BlockConfig, NetworkConfig, check_code, regroup
-from codednet.models.find import find_code
 
 T = TypeVar("T")
 
