@@ -38,9 +38,8 @@ def parse(options: type[T], arguments: Sequence[str], program: str) -> T | None:
         return None
     spelled, places = _spelled(options, arguments)
     if len(places) < len(required) and not any(f"--{required[len(places)]}" in word for word in spelled):
-        raise CodednetError(
-            f"{required[len(places)].upper()} is missing: {program} {required[len(places)].upper()} ..."
-        )
+        missing = required[len(places)].upper()
+        raise CodednetError(f"{missing} is missing: {program} {missing} ...")
     spelled += _placed(options, required, places)
     found = parser.parse_args(spelled)
     return options(**{f.name: found[f.name] for f in _fields(options)})
@@ -125,7 +124,8 @@ def _plain(message: str, known: Sequence[str]) -> str:
     unknown = re.search(r"[Uu]nrecognized arguments?: (\S+)", text)
     if unknown and unknown[1].startswith("-"):
         names = [name.replace("_", "-") for name in known if name and name != "--print_shtab"]
-        return f"unknown argument {unknown[1]}: {nearest_name(unknown[1].split('=')[0], names)}"
+        name = unknown[1].split("=")[0].replace("_", "-")
+        return f"unknown argument {name}: {nearest_name(name, names)}"
     wrong = re.search(r'[Kk]ey "([\w.]+)"', text)
     given = re.search(r"(?:Given value|Got value): (.*)$", text)
     kinds = [kind for kind in re.findall(r"Expected a <class '(\w+)'>", text) if kind != "NoneType"]
