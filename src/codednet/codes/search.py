@@ -22,11 +22,11 @@ from codednet.codes.repel import Repelling, scattered_words
 
 _WORK = 1e8  # of one group in the first round; about a tenth of a second
 _ROUNDS = ((1.0, 64), (4.0, 12), (16.0, 4))  # work of a group, and how many groups, best of the last round first
-_POOLS = 4  # pools to choose an even code from before the evenest is taken
+_POOLS = 12  # pools to choose an even code from before the evenest is taken
 _GREEDY_STARTS = 12
 _HOPEFUL = 0.6  # share of the words that a cheap try must find for more work to be worth it
 _MEND_CLASSES = 600
-_PARTING_CLASSES = 2000
+_PARTING_CLASSES = 4000
 
 
 @dataclass(frozen=True)
