@@ -62,9 +62,11 @@ def _energies_of_one(
     u: Float[Tensor, "1 channels height width"], grams: Float[Tensor, "kept d d"]
 ) -> Float[Tensor, "1 kept"]:
     """<W_n^T W_n, u_n u_n^T>: for one image two small products cost less than a grouped convolution."""
-    hidden = u.flatten(2).view(1, *grams.shape[:2], -1).to(grams.dtype)
+    kept, width, _ = grams.shape
+    hidden = u.flatten(2).view(kept, width, -1).to(grams.dtype)
     with no_autocast(u.device):
-        return (torch.matmul(hidden, hidden.mT) * grams).sum((2, 3))
+        outer = torch.bmm(hidden, hidden.mT)
+        return torch.bmm(outer.view(kept, 1, -1), grams.view(kept, -1, 1)).view(1, kept)
 
 
 def gram_product(

@@ -64,24 +64,26 @@ def over_channels(
     return scale[:, :, None, None].to(dtype)
 
 
-class FusedProjection(Function):
-    """(output, energies, inverse_root) of a coded projection; the last carries no gradient."""
+def project_fused(
+    u: Float[Tensor, "batch channels height width"],
+    weight: Float[Tensor, "out channels 1 1"],
+    grams: Float[Tensor, "kept d d"],
+    keep: Float[Tensor, "rows kept"] | None,
+    drop: Float[Tensor, "batch kept"] | None,
+    rule: Rule,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(output, energies, inverse_root), in the precision of `u` and `weight`; `grams` are of the unrounded weight."""
+    energies, inverse_root = energise(u, grams, weight.shape[0], keep, rule)
+    scale = over_channels(masked(inverse_root, keep, drop), grams.shape[1], u.dtype)
+    with no_autocast(u.device):
+        output = F.conv2d(u * scale, weight)
+    return output, energies, inverse_root
 
-    @staticmethod
-    def forward(
-        u: Float[Tensor, "batch channels height width"],
-        weight: Float[Tensor, "out channels 1 1"],
-        grams: Float[Tensor, "kept d d"],
-        keep: Float[Tensor, "rows kept"] | None,
-        drop: Float[Tensor, "batch kept"] | None,
-        rule: Rule,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute the layer in the precision of `u` and `weight`; `grams` are those of the unrounded weight."""
-        energies, inverse_root = energise(u, grams, weight.shape[0], keep, rule)
-        scale = over_channels(masked(inverse_root, keep, drop), grams.shape[1], u.dtype)
-        with no_autocast(u.device):
-            output = F.conv2d(u * scale, weight)
-        return output, energies, inverse_root
+
+class FusedProjection(Function):
+    """`project_fused`, differentiable in u and the weight; inverse_root carries no gradient."""
+
+    forward = staticmethod(project_fused)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

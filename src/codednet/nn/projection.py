@@ -1,6 +1,6 @@
 """CodedProjection: the one coded layer that everything else is made of."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -12,7 +12,7 @@ from codednet.errors import CodednetError
 from codednet.nn.cache import WeightCache
 from codednet.nn.checks import checks_values
 from codednet.nn.energy import EPS, branch_grams, sum_dtype
-from codednet.nn.fused import FusedProjection, Rule, energise, masked, over_channels
+from codednet.nn.fused import FusedProjection, Rule, energise, masked, over_channels, project_fused
 
 
 class Reading(NamedTuple):
@@ -97,19 +97,17 @@ class CodedProjection(nn.Conv2d):
         drop: Float[Tensor, "batch branches"] | None = None,
     ) -> Projected:
         """Sum of the branches and their energies: `read`, then `project`."""
-        if torch.compiler.is_compiling() or not torch.is_grad_enabled():
+        if torch.compiler.is_compiling():
+            # A compiler derives and merges the backward itself.
             reading = self.read(u, keep)
             return Projected(self.project(u, reading.scale, drop), reading.energies)
         self._check(u)
-        with torch.no_grad():
-            grams = self._grams_now()
-        output, energies, _ = FusedProjection.apply(
-            *_as_convolved(u, self.weight),
-            grams,
-            self._rows(keep, u, "keep"),
-            self._rows(drop, u, "drop"),
-            self._rule,
+        grams = self._grams_now().detach()
+        project: Callable[..., tuple[Tensor, Tensor, Tensor]] = (
+            FusedProjection.apply if torch.is_grad_enabled() else project_fused
         )
+        rows = self._rows(keep, u, "keep"), self._rows(drop, u, "drop")
+        output, energies, _ = project(*_as_convolved(u, self.weight), grams, *rows, self._rule)
         return Projected(output, self._spread(energies))
 
     def extra_repr(self) -> str:
