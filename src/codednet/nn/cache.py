@@ -1,12 +1,15 @@
-"""Gram matrices kept between the passes of an evaluated network, whose weights stand still."""
+"""What is computed from a weight once, while an evaluated network's weights stand still."""
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+T = TypeVar("T")
 
-class WeightCache:
+
+class WeightCache(Generic[T]):
     """Remembers what was computed from a parameter, until the parameter changes.
 
     A change is seen by the parameter's identity, address and version counter. Writing through `parameter.data`
@@ -14,9 +17,9 @@ class WeightCache:
     """
 
     def __init__(self) -> None:
-        self._entry: tuple[nn.Parameter, tuple[int, int, torch.dtype], Tensor] | None = None
+        self._entry: tuple[nn.Parameter, tuple[int, int, torch.dtype], T] | None = None
 
-    def get(self, weight: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+    def get(self, weight: Tensor, compute: Callable[[Tensor], T]) -> T:
         """What `compute` makes of the weight, computed anew only if the weight changed."""
         # Tensors swapped in by functional_call are no Parameters; inference tensors count no versions.
         if type(weight) is not nn.Parameter or weight.is_inference():
@@ -30,6 +33,6 @@ class WeightCache:
         """Compute anew next time."""
         self._entry = None
 
-    def __reduce__(self) -> tuple[type["WeightCache"], tuple[()]]:
+    def __reduce__(self) -> tuple[type["WeightCache[T]"], tuple[()]]:
         # A copied or pickled layer starts with nothing remembered.
         return WeightCache, ()

@@ -44,29 +44,22 @@ def branch_energies(
     """
     if u.dtype == torch.float16:
         u = u.float()  # squares leave the range of float16
-    tracing = torch.compiler.is_compiling()
-    pixels = u.shape[2] * u.shape[3]
-    if u.shape[0] == 1 and not tracing:
-        means = _energies_of_one(u, grams) / (out_channels * pixels)
-    else:
-        moved = gram_product(u, grams)
-        products = u * moved if tracing or torch.is_grad_enabled() else moved.mul_(u)
-        # A pool over all pixels is the fastest sum over them in channels_last, and keeps its sums in float32.
-        means = products.mean((2, 3), dtype=grams.dtype) if tracing else F.avg_pool2d(products, products.shape[2:])
-        means = means.view(-1, *grams.shape[:2]).sum(2, dtype=grams.dtype) / out_channels
+    moved = gram_product(u, grams)
+    products = u * moved if torch.is_grad_enabled() or torch.compiler.is_compiling() else moved.mul_(u)
     # Rounding can leave the energy of a near-silent branch slightly below zero.
-    return means.clamp_min(0)
+    return (pixel_means(products, grams) / out_channels).clamp_min(0)
 
 
-def _energies_of_one(
-    u: Float[Tensor, "1 channels height width"], grams: Float[Tensor, "kept d d"]
-) -> Float[Tensor, "1 kept"]:
-    """<W_n^T W_n, u_n u_n^T>: for one image two small products cost less than a grouped convolution."""
-    kept, width, _ = grams.shape
-    hidden = u.flatten(2).view(kept, width, -1).to(grams.dtype)
-    with no_autocast(u.device):
-        outer = torch.bmm(hidden, hidden.mT)
-        return torch.bmm(outer.view(kept, 1, -1), grams.view(kept, -1, 1)).view(1, kept)
+def pixel_means(
+    products: Float[Tensor, "batch channels height width"], matrices: Float[Tensor, "kept d d"]
+) -> Float[Tensor, "batch kept"]:
+    """Means over the pixels, summed over the channels of each branch, in the precision of its matrix."""
+    if torch.compiler.is_compiling():
+        means = products.mean((2, 3), dtype=matrices.dtype)
+    else:
+        # A pool over all pixels is the fastest sum over them in channels_last, and keeps its sums in float32.
+        means = F.avg_pool2d(products, products.shape[2:])
+    return means.view(-1, *matrices.shape[:2]).sum(2, dtype=matrices.dtype)
 
 
 def gram_product(
@@ -74,18 +67,23 @@ def gram_product(
 ) -> Float[Tensor, "batch channels height width"]:
     """M_n u_n of every branch, in the precision of `u`."""
     kept, width = grams.shape[:2]
-    # A convolution of few channels a group wastes vector lanes, so several branches share a group.
-    share = 1 if torch.compiler.is_compiling() else max(m for m in range(1, kept + 1) if _may_share(m, kept, width))
-    kernel = grams.view(-1, share, width, 1, width)
-    if share > 1:
-        kernel = kernel * torch.eye(share, dtype=grams.dtype, device=grams.device)[:, None, :, None]
+    share = 1 if torch.compiler.is_compiling() else branches_a_group(kept, width)
     with no_autocast(u.device):
-        kernel = kernel.reshape(kept * width, share * width, 1, 1).to(u.dtype)
-        return F.conv2d(u, kernel, groups=kept // share)
+        return F.conv2d(u, grouped_kernel(grams, share).to(u.dtype), groups=kept // share)
 
 
-def _may_share(branches: int, kept: int, width: int) -> bool:
-    return kept % branches == 0 and (branches == 1 or branches * width <= FAST_GROUP)
+def branches_a_group(kept: int, width: int) -> int:
+    """Branches that share a group: a convolution of few channels a group wastes vector lanes."""
+    return max(m for m in range(1, kept + 1) if kept % m == 0 and (m == 1 or m * width <= FAST_GROUP))
+
+
+def grouped_kernel(matrices: Float[Tensor, "kept d d"], share: int) -> Float[Tensor, "channels group 1 1"]:
+    """Kernel of the grouped 1x1 convolution that multiplies each branch's channels with its matrix."""
+    kept, width = matrices.shape[:2]
+    kernel = matrices.view(-1, share, width, 1, width)
+    if share > 1:
+        kernel = kernel * torch.eye(share, dtype=matrices.dtype, device=matrices.device)[:, None, :, None]
+    return kernel.reshape(kept * width, share * width, 1, 1)
 
 
 def normalise_energies(energies: Float[Tensor, "batch kept"], num_branches: int, eps: float = EPS) -> Normalised:

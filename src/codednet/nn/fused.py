@@ -31,15 +31,8 @@ class Energised(NamedTuple):
     inverse_root: Float[Tensor, "batch 1"]
 
 
-def energise(
-    u: Float[Tensor, "batch channels height width"],
-    grams: Float[Tensor, "kept d d"],
-    out_channels: int,
-    keep: Float[Tensor, "rows kept"] | None,
-    rule: Rule,
-) -> Energised:
+def energise(energies: Float[Tensor, "batch kept"], keep: Float[Tensor, "rows kept"] | None, rule: Rule) -> Energised:
     """Energies of the kept branches by the rule, and the factor of each image."""
-    energies = branch_energies(u, grams, out_channels)
     if keep is not None:
         energies = energies * keep
     if rule.normalise:
@@ -64,26 +57,33 @@ def over_channels(
     return scale[:, :, None, None].to(dtype)
 
 
-def project_fused(
+def weigh(
     u: Float[Tensor, "batch channels height width"],
     weight: Float[Tensor, "out channels 1 1"],
-    grams: Float[Tensor, "kept d d"],
-    keep: Float[Tensor, "rows kept"] | None,
-    drop: Float[Tensor, "batch kept"] | None,
-    rule: Rule,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """(output, energies, inverse_root), in the precision of `u` and `weight`; `grams` are of the unrounded weight."""
-    energies, inverse_root = energise(u, grams, weight.shape[0], keep, rule)
-    scale = over_channels(masked(inverse_root, keep, drop), grams.shape[1], u.dtype)
+    factors: Float[Tensor, "batch one_or_kept"],
+    width: int,
+) -> Float[Tensor, "batch out height width"]:
+    """Sum of the branches, each times its factor, in the precision of `u` and `weight`."""
     with no_autocast(u.device):
-        output = F.conv2d(u * scale, weight)
-    return output, energies, inverse_root
+        return F.conv2d(u * over_channels(factors, width, u.dtype), weight)
 
 
 class FusedProjection(Function):
-    """`project_fused`, differentiable in u and the weight; inverse_root carries no gradient."""
+    """(output, energies, inverse_root) of a coded projection; the last carries no gradient."""
 
-    forward = staticmethod(project_fused)
+    @staticmethod
+    def forward(
+        u: Float[Tensor, "batch channels height width"],
+        weight: Float[Tensor, "out channels 1 1"],
+        grams: Float[Tensor, "kept d d"],
+        keep: Float[Tensor, "rows kept"] | None,
+        drop: Float[Tensor, "batch kept"] | None,
+        rule: Rule,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Compute the layer in the precision of `u` and `weight`; `grams` are those of the unrounded weight."""
+        energies, inverse_root = energise(branch_energies(u, grams, weight.shape[0]), keep, rule)
+        output = weigh(u, weight, masked(inverse_root, keep, drop), grams.shape[1])
+        return output, energies, inverse_root
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

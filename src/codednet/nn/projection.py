@@ -1,6 +1,6 @@
 """CodedProjection: the one coded layer that everything else is made of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from codednet.errors import CodednetError
 from codednet.nn.cache import WeightCache
 from codednet.nn.checks import checks_values
-from codednet.nn.energy import EPS, branch_grams, sum_dtype
-from codednet.nn.fused import FusedProjection, Rule, energise, masked, over_channels, project_fused
+from codednet.nn.energy import EPS, branch_energies, branch_grams, sum_dtype
+from codednet.nn.factors import BranchFactors
+from codednet.nn.fused import FusedProjection, Rule, energise, masked, over_channels, weigh
 
 
 class Reading(NamedTuple):
@@ -65,7 +66,7 @@ class CodedProjection(nn.Conv2d):
         some = torch.tensor(self.kept) if len(branches) < num_branches else None
         self.register_buffer("kept_index", some, persistent=False)
         self.kept_index: Tensor | None
-        self._grams = WeightCache()
+        self._factors: WeightCache[BranchFactors] = WeightCache()
 
     def read(
         self, u: Float[Tensor, "batch channels height width"], keep: Shaped[Tensor, "*rows branches"] | None = None
@@ -76,7 +77,7 @@ class CodedProjection(nn.Conv2d):
         """
         self._check(u)
         rows = self._rows(keep, u, "keep")
-        energies, inverse_root = energise(u, self._grams_now(), self.out_channels, rows, self._rule)
+        energies, inverse_root = energise(self._raw_energies(u), rows, self._rule)
         return Reading(self._spread(energies), masked(inverse_root, rows).expand(-1, len(self.kept)))
 
     def project(
@@ -102,12 +103,14 @@ class CodedProjection(nn.Conv2d):
             reading = self.read(u, keep)
             return Projected(self.project(u, reading.scale, drop), reading.energies)
         self._check(u)
-        grams = self._grams_now().detach()
-        project: Callable[..., tuple[Tensor, Tensor, Tensor]] = (
-            FusedProjection.apply if torch.is_grad_enabled() else project_fused
-        )
-        rows = self._rows(keep, u, "keep"), self._rows(drop, u, "drop")
-        output, energies, _ = project(*_as_convolved(u, self.weight), grams, *rows, self._rule)
+        keeps, drops = self._rows(keep, u, "keep"), self._rows(drop, u, "drop")
+        hidden, weight = _as_convolved(u, self.weight)
+        if torch.is_grad_enabled():
+            grams = branch_grams(self.weight, len(self.kept)).detach()
+            output, energies, _ = FusedProjection.apply(hidden, weight, grams, keeps, drops, self._rule)
+        else:
+            energies, inverse_root = energise(self._raw_energies(hidden), keeps, self._rule)
+            output = weigh(hidden, weight, masked(inverse_root, keeps, drops), self.width)
         return Projected(output, self._spread(energies))
 
     def extra_repr(self) -> str:
@@ -117,11 +120,11 @@ class CodedProjection(nn.Conv2d):
 
     def train(self, mode: bool = True) -> "CodedProjection":
         """Switch modes, and forget what was remembered of the weight."""
-        self._grams.forget()
+        self._factors.forget()
         return super().train(mode)
 
     def _apply(self, fn: Any, recurse: bool = True) -> "CodedProjection":
-        self._grams.forget()
+        self._factors.forget()
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         return self
 
@@ -129,10 +132,12 @@ class CodedProjection(nn.Conv2d):
     def _rule(self) -> Rule:
         return Rule(self.num_branches, self.normalise, self.eps)
 
-    def _grams_now(self) -> Float[Tensor, "kept d d"]:
+    def _raw_energies(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch kept"]:
+        """Energies of the branches as they are, before masks and normalisation."""
         if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
-            return branch_grams(self.weight, len(self.kept))
-        return self._grams.get(self.weight, lambda weight: branch_grams(weight, len(self.kept)))
+            return branch_energies(u, branch_grams(self.weight, len(self.kept)), self.out_channels)
+        factors = self._factors.get(self.weight, lambda weight: BranchFactors(weight, len(self.kept)))
+        return factors.energies(u)
 
     def _spread(self, energies: Float[Tensor, "batch kept"]) -> Float[Tensor, "batch branches"]:
         """Energies of the original branches: zero for those that do not exist."""
