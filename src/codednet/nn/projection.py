@@ -106,8 +106,8 @@ class CodedProjection(nn.Conv2d):
         keeps, drops = self._rows(keep, u, "keep"), self._rows(drop, u, "drop")
         hidden, weight = _as_convolved(u, self.weight)
         if torch.is_grad_enabled():
-            grams = branch_grams(self.weight, len(self.kept)).detach()
-            output, energies, _ = FusedProjection.apply(hidden, weight, grams, keeps, drops, self._rule)
+            grams = branch_grams(weight.detach(), len(self.kept))
+            output, energies, *_ = FusedProjection.apply(hidden, weight, grams, keeps, drops, self._rule)
         else:
             energies, inverse_root = energise(self._raw_energies(hidden), keeps, self._rule)
             output = weigh(hidden, weight, masked(inverse_root, keeps, drops), self.width)
