@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from codednet.errors import CodednetError
-from codednet.nn.energy import no_autocast
+from codednet.nn.energy import exactly
 from codednet.nn.words import Words, check_blocks, words_for
 
 
@@ -20,7 +20,7 @@ def nearest_codeword(
     tensor([1])
     """
     # Words weigh the same, so the nearest is the one with the largest inner product.
-    with no_autocast(energies.device):
+    with exactly(energies):
         return (energies @ words.mT).argmax(dim=1)
 
 

@@ -32,13 +32,11 @@ class Normalised(NamedTuple):
 def branch_grams(weight: Float[Tensor, "out channels 1 1"], branches: int) -> Float[Tensor, "kept d d"]:
     """W_n^T W_n of every branch n, in float32 at least; sums of products in the precision of `weight`."""
     matrix = energy_precision(weight).view(weight.shape[0], branches, -1).transpose(0, 1).contiguous()
-    with no_autocast(weight.device):
+    with exactly(matrix):
         return torch.bmm(matrix.mT, matrix).to(sum_dtype(weight.dtype))
 
 
-def pixel_grams(
-    u: Float[Tensor, "batch channels height width"], branches: int
-) -> Float[Tensor, "batch kept d d"]:
+def pixel_grams(u: Float[Tensor, "batch channels height width"], branches: int) -> Float[Tensor, "batch kept d d"]:
     """Sum over the pixels of u_n u_n^T, of every image and branch, in the precision of `u`."""
     batch, channels, height, width = u.shape
     if u.is_contiguous() and not u.is_contiguous(memory_format=torch.channels_last):
@@ -46,7 +44,7 @@ def pixel_grams(
     else:
         pixels = u.permute(0, 2, 3, 1).reshape(batch, height * width, branches, -1)
         rows = pixels.transpose(1, 2).reshape(batch * branches, height * width, -1)
-    with no_autocast(u.device):
+    with exactly(u):
         return torch.bmm(rows.mT, rows).view(batch, branches, channels // branches, -1)
 
 
@@ -95,7 +93,7 @@ def gram_product(
     """M_n u_n of every branch, in the precision of `u`."""
     kept, width = grams.shape[:2]
     share = 1 if torch.compiler.is_compiling() else branches_a_group(kept, width)
-    with no_autocast(u.device):
+    with exactly(u):
         return F.conv2d(u, grouped_kernel(grams, share).to(u.dtype), groups=kept // share)
 
 
@@ -127,9 +125,10 @@ def sum_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
 
 
-def no_autocast(device: torch.device) -> torch.autocast | nullcontext[None]:
+def exactly(given: Tensor) -> torch.autocast | nullcontext[None]:
     """A context in which operations keep the precision of what they are given."""
-    # Entered only where it changes something: an exported graph then holds no trace of it.
-    if torch.is_autocast_enabled(device.type):
-        return torch.autocast(device.type, enabled=False)
+    # Entered only where it changes something: it costs time, and an exported graph then holds no trace of it.
+    device = given.device.type
+    if torch.is_autocast_enabled(device) and given.dtype != torch.get_autocast_dtype(device):
+        return torch.autocast(device, enabled=False)
     return nullcontext()

@@ -18,7 +18,7 @@ from codednet.nn.energy import (
     energies_of_grams,
     energy_precision,
     gram_product,
-    no_autocast,
+    exactly,
     normalise_energies,
     pixel_grams,
     sum_dtype,
@@ -73,7 +73,7 @@ def weigh(
     width: int,
 ) -> Float[Tensor, "batch out height width"]:
     """Sum of the branches, each times its factor, in the precision of `u` and `weight`."""
-    with no_autocast(u.device):
+    with exactly(u):
         return F.conv2d(u * over_channels(factors, width, u.dtype), weight)
 
 
@@ -156,7 +156,9 @@ def _raw_energy_gradient(
     return masked(gradient, keep)
 
 
-def _weighted(pixels: Float[Tensor, "batch kept d d"], pushes: Float[Tensor, "batch kept"]) -> Float[Tensor, "kept d d"]:
+def _weighted(
+    pixels: Float[Tensor, "batch kept d d"], pushes: Float[Tensor, "batch kept"]
+) -> Float[Tensor, "kept d d"]:
     """Sum over the images of their pixels' Gram matrices, each times its factor."""
     batch, kept, width, _ = pixels.shape
     rows = pixels.to(pushes.dtype).view(batch, kept, -1).transpose(0, 1)

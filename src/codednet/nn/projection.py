@@ -77,7 +77,7 @@ class CodedProjection(nn.Conv2d):
         """
         self._check(u)
         rows = self._rows(keep, u, "keep")
-        energies, inverse_root = energise(self._raw_energies(u), rows, self._rule)
+        energies, inverse_root = energise(self._raw_energies(u, self._remembered()), rows, self._rule)
         return Reading(self._spread(energies), masked(inverse_root, rows).expand(-1, len(self.kept)))
 
     def project(
@@ -104,12 +104,15 @@ class CodedProjection(nn.Conv2d):
             return Projected(self.project(u, reading.scale, drop), reading.energies)
         self._check(u)
         keeps, drops = self._rows(keep, u, "keep"), self._rows(drop, u, "drop")
-        hidden, weight = _as_convolved(u, self.weight)
+        hidden = _as_convolved(u)
         if torch.is_grad_enabled():
+            weight = _as_convolved(self.weight)
             grams = branch_grams(weight.detach(), len(self.kept))
             output, energies, *_ = FusedProjection.apply(hidden, weight, grams, keeps, drops, self._rule)
         else:
-            energies, inverse_root = energise(self._raw_energies(hidden), keeps, self._rule)
+            factors = self._remembered()
+            weight = _as_convolved(self.weight) if factors is None else factors.weight(hidden.dtype)
+            energies, inverse_root = energise(self._raw_energies(hidden, factors), keeps, self._rule)
             output = weigh(hidden, weight, masked(inverse_root, keeps, drops), self.width)
         return Projected(output, self._spread(energies))
 
@@ -132,11 +135,18 @@ class CodedProjection(nn.Conv2d):
     def _rule(self) -> Rule:
         return Rule(self.num_branches, self.normalise, self.eps)
 
-    def _raw_energies(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch kept"]:
-        """Energies of the branches as they are, before masks and normalisation."""
+    def _remembered(self) -> BranchFactors | None:
+        """What is computed of the weight once, where it stands still; None where it may change or a graph is made."""
         if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return None
+        return self._factors.get(self.weight, lambda weight: BranchFactors(weight, len(self.kept)))
+
+    def _raw_energies(
+        self, u: Float[Tensor, "batch channels height width"], factors: BranchFactors | None
+    ) -> Float[Tensor, "batch kept"]:
+        """Energies of the branches as they are, before masks and normalisation."""
+        if factors is None:
             return branch_energies(u, branch_grams(self.weight, len(self.kept)), self.out_channels)
-        factors = self._factors.get(self.weight, lambda weight: BranchFactors(weight, len(self.kept)))
         return factors.energies(u)
 
     def _spread(self, energies: Float[Tensor, "batch kept"]) -> Float[Tensor, "batch branches"]:
@@ -170,9 +180,9 @@ class CodedProjection(nn.Conv2d):
             )
 
 
-def _as_convolved(*tensors: Tensor) -> list[Tensor]:
-    """The tensors in the type in which autocast, if it is on, would give them to a convolution."""
-    device = tensors[0].device.type
-    if not torch.is_autocast_enabled(device):
-        return list(tensors)
-    return [x if x.dtype == torch.float64 else x.to(torch.get_autocast_dtype(device)) for x in tensors]
+def _as_convolved(given: Tensor) -> Tensor:
+    """The tensor in the type in which autocast, if it is on, would give it to a convolution."""
+    device = given.device.type
+    if given.dtype == torch.float64 or not torch.is_autocast_enabled(device):
+        return given
+    return given.to(torch.get_autocast_dtype(device))
