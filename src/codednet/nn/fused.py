@@ -17,8 +17,8 @@ from torch.autograd.function import once_differentiable
 from codednet.nn.energy import (
     energies_of_grams,
     energy_precision,
-    gram_product,
     exactly,
+    gram_product,
     normalise_energies,
     pixel_grams,
     sum_dtype,
