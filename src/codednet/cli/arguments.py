@@ -1,7 +1,8 @@
 """Command-line arguments for a dataclass of options, by jsonargparse, spelled as users of other tools expect.
 
 On top of jsonargparse: required fields are positional, `--an-option` is `--an_option`, a flag needs no value, a list
-takes the words that follow it, and an unknown option names the nearest known one.
+takes the words that follow it, a field of a nested dataclass is `--owner.field`, and an unknown option names the nearest
+known one.
 """
 
 import dataclasses
@@ -28,31 +29,64 @@ class _Parser(jsonargparse.ArgumentParser):
 def parse(options: type[T], arguments: Sequence[str], program: str) -> T | None:
     """The options that the arguments spell, or None after `--help` was printed; CodednetError on wrong input.
 
-    A class may name short forms: `SHORT: ClassVar = {"-o": "--output"}`.
+    A class may name short forms, `SHORT: ClassVar = {"-o": "--output"}`; optional fields that are positional,
+    `PLACES: ClassVar = ("recipe",)`; and a static method `defaults(places)` that gives other defaults by dotted name,
+    once the words without an option's name are known.
     """
-    required = [f.name for f in _fields(options) if f.default is dataclasses.MISSING]
-    parser = _Parser(prog=program, description=(options.__doc__ or "").strip())
+    required = [f.name for f in _fields(options) if _has_no_default(f)]
+    positional = [*required, *getattr(options, "PLACES", ())]
+    parser = _Parser(prog=program, description=(options.__doc__ or "").strip(), allow_abbrev=False)
     parser.add_class_arguments(options, as_group=False)
-    if "-h" in arguments or "--help" in arguments:
-        print(_as_users_spell(parser.format_help(), required), end="")
+    asks_help = "-h" in arguments or "--help" in arguments
+    spelled, places = _spelled(options, [word for word in arguments if word not in ("-h", "--help")])
+    if (defaults := getattr(options, "defaults", None)) is not None:
+        parser.set_defaults(defaults(places))
+    if asks_help:
+        print(_as_users_spell(parser.format_help(), positional), end="")
         return None
-    spelled, places = _spelled(options, arguments)
     if len(places) < len(required) and not any(f"--{required[len(places)]}" in word for word in spelled):
         missing = required[len(places)].upper()
         raise CodednetError(f"{missing} is missing: {program} {missing} ...")
-    spelled += _placed(options, required, places)
-    found = parser.parse_args(spelled)
-    return options(**{f.name: found[f.name] for f in _fields(options)})
+    spelled += _placed(options, positional, places)
+    return _built(options, parser.parse_args(spelled))
+
+
+def _built(form: type[T], found: Any) -> T:
+    """The dataclass, and those nested in it, from what the parser found."""
+    types = typing.get_type_hints(form)
+    values = {f.name: found[f.name] for f in _fields(form)}
+    return form(
+        **{
+            name: _built(types[name], value) if dataclasses.is_dataclass(types[name]) else value
+            for name, value in values.items()
+        }
+    )
+
+
+def _has_no_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _fields(options: Any) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(options)
 
 
+def _types(options: type, prefix: str = "") -> dict[str, Any]:
+    """Types of all fields by dotted name."""
+    types: dict[str, Any] = {}
+    for name, kind in typing.get_type_hints(options).items():
+        types |= (
+            _types(kind, f"{prefix}{name}.")
+            if dataclasses.is_dataclass(kind) and isinstance(kind, type)
+            else {f"{prefix}{name}": kind}
+        )
+    return types
+
+
 def _spelled(options: type, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """The options among the arguments, as jsonargparse spells them, and the words that name no option."""
     short: Mapping[str, str] = getattr(options, "SHORT", {})
-    types = typing.get_type_hints(options)
+    types = _types(options)
     words = list(arguments)
     spelled: list[str] = []
     places: list[str] = []
@@ -70,7 +104,7 @@ def _spelled(options: type, arguments: Sequence[str]) -> tuple[list[str], list[s
         if equals:
             spelled += [f"{name}={value}"]
         elif kind is bool:
-            spelled += [f"{name}=true"]
+            spelled += [f"{name}={words.pop(0) if words and words[0] in ('true', 'false') else 'true'}"]
         elif _is_list(kind):
             items = []
             while words and not words[0].startswith("--"):
@@ -83,11 +117,11 @@ def _spelled(options: type, arguments: Sequence[str]) -> tuple[list[str], list[s
     return spelled, places
 
 
-def _placed(options: type, required: Sequence[str], places: Sequence[str]) -> list[str]:
-    """Words without an option's name, given to the required fields in order; a list takes all that are left."""
+def _placed(options: type, positional: Sequence[str], places: Sequence[str]) -> list[str]:
+    """Words without an option's name, given to the positional fields in order; a list takes all that are left."""
     types = typing.get_type_hints(options)
     left, spelled = list(places), []
-    for name in required:
+    for name in positional:
         if left and _is_list(types[name]):
             spelled += [f"--{name}={_listed(left)}"]
             left = []
@@ -108,9 +142,9 @@ def _is_list(kind: Any) -> bool:
     return any(typing.get_origin(member) in (list, tuple) for member in members)
 
 
-def _as_users_spell(text: str, required: Sequence[str]) -> str:
+def _as_users_spell(text: str, positional: Sequence[str]) -> str:
     """Help with dashes in options, flags without values, and required fields by their place."""
-    for name in required:
+    for name in positional:
         text = text.replace(f"--{name} {name.upper()}", name.upper())
     text = text.replace("[ITEM,...]", "A [B ...]")
     text = re.sub(r" \{true,false\}", "", text)
@@ -128,6 +162,9 @@ def _plain(message: str, known: Sequence[str]) -> str:
         return f"unknown argument {name}: {nearest_name(name, names)}"
     wrong = re.search(r'[Kk]ey "([\w.]+)"', text)
     given = re.search(r"(?:Given value|Got value): (.*)$", text)
+    choices = re.search(r"Expected a typing\.Literal\[([^\]]+)\]", text)
+    if wrong and given and choices:
+        return f"--{wrong[1].replace('_', '-')} must be one of {choices[1]}, got {given[1].strip()!r}."
     kinds = [kind for kind in re.findall(r"Expected a <class '(\w+)'>", text) if kind != "NoneType"]
     if wrong and given and kinds:
         kind = {"int": "a whole number", "float": "a number", "bool": "true or false"}.get(kinds[0], f"a {kinds[0]}")

