@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from codednet.models.saving import load, save
     from codednet.nn.decode import decode
     from codednet.nn.loss import coding_loss, total_loss
+    from codednet.paths.extract import extract
 
 _HOME = {
     "Code": "codednet.codes.code",
@@ -27,8 +28,9 @@ _HOME = {
     "coding_loss": "codednet.nn",
     "total_loss": "codednet.nn",
     "decode": "codednet.nn",
+    "extract": "codednet.paths",
 }
-_ROOMS = ("codes", "models", "nn", "testing")
+_ROOMS = ("codes", "data", "models", "nn", "paths", "runs", "testing", "training")
 
 __all__ = [
     "Code",
@@ -38,6 +40,7 @@ __all__ = [
     "create_model",
     "decode",
     "design_code",
+    "extract",
     "load",
     "save",
     "total_loss",

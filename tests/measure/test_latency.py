@@ -5,7 +5,7 @@ import time
 import pytest
 
 from codednet.errors import CodednetError
-from codednet.measure import Comparison, compare
+from codednet.measure import Comparison, compare, measure_latency
 
 
 def test_a_call_twice_as_long_has_a_ratio_near_two() -> None:
@@ -41,3 +41,11 @@ def test_too_few_rounds_or_calls_are_refused() -> None:
         compare(lambda: None, {"b": lambda: None}, rounds=3)
     with pytest.raises(CodednetError, match="at least one call next to the baseline"):
         compare(lambda: None, {})
+
+
+def test_one_call_in_twenty_takes_longer_than_p95() -> None:
+    waits = iter([0.0] * 2 + [0.002, 0.002, 0.002, 0.03] * 10)
+    result = measure_latency(lambda: time.sleep(next(waits)), rounds=40, warmup=2)
+    assert 0.002 <= result.seconds < 0.03 <= result.p95
+    with pytest.raises(CodednetError, match="at least 20 rounds, got 19"):
+        measure_latency(lambda: None, rounds=19)

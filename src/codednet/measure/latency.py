@@ -1,4 +1,4 @@
-"""Times side by side: calls interleaved in one process, compared by the ratio of their medians."""
+"""Times: the median and tail of one call, and calls side by side, interleaved in one process, as ratios."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +42,26 @@ class Comparison:
             f"no ratio: the middle half of the rounds spans {self.spread / self.ratio:.0%} of it, over the limit of "
             f"{self.limit:.0%}; run again on an idle machine, or with more rounds"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latency:
+    """How long one call takes."""
+
+    seconds: float
+    """Median."""
+    p95: float
+    """The 95th percentile: one call in twenty takes longer."""
+
+
+def measure_latency(
+    call: Callable[[], object], *, rounds: int = 40, warmup: int = 3, device: torch.device | str = "cpu"
+) -> Latency:
+    """Median and 95th percentile of a call's time; the first `warmup` calls do not count."""
+    if rounds < 20:
+        raise CodednetError(f"a 95th percentile needs at least 20 rounds, got {rounds}.")
+    taken = [_seconds(call, 1, torch.device(device)) for _ in range(warmup + rounds)][warmup:]
+    return Latency(seconds=median(taken), p95=quantiles(taken, n=20, method="inclusive")[-1])
 
 
 def compare(

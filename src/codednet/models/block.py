@@ -54,14 +54,22 @@ class Bottleneck(nn.Module):
         x = self.act2(self.bn2(self.conv2(x)))
         return x  # noqa: RET504
 
-    def merge(self, total: Output, x: Features) -> Output:
-        """Output of the block, from the sum over its branches and the block's input."""
+    def shortcut(self, x: Features) -> Output:
+        """What the branches are added to: the block's input, brought to the shape of its output."""
+        return x if self.downsample is None else self.downsample(x)
+
+    def add(self, total: Output, shortcut: Output) -> Output:
+        """Output of the block, from the sum over its branches and its shortcut."""
         total = self.bn3(total)
         if self.drop_path is not None:
             total = self.drop_path(total)
-        total += x if self.downsample is None else self.downsample(x)
+        total += shortcut
         total = self.act3(total)
         return total  # noqa: RET504
+
+    def merge(self, total: Output, x: Features) -> Output:
+        """Output of the block, from the sum over its branches and the block's input."""
+        return self.add(total, self.shortcut(x))
 
     def forward(self, x: Features) -> Output:
         """Output of the block."""

@@ -19,10 +19,13 @@ class Record:
 
     def open(self, keep_below: float = 0, column: str = "step") -> list[dict[str, float]]:
         """Keep the whole rows whose `column` is below a number, drop the rest, and append from here; the kept rows."""
-        kept = [row for row in read_rows(self.path) if row[column] < keep_below] if self.path.exists() else []
-        write_whole(self.path, lambda file: self._write(file, kept))
+        lines = whole_lines(self.path) if self.path.exists() else []
+        parsed = zip(lines[1:], parse_rows(lines), strict=True)
+        kept = [(line, row) for line, row in parsed if row[column] < keep_below]
+        text = ",".join(self.columns) + "\n" + "".join(line for line, _ in kept)
+        write_whole(self.path, lambda file: file.write_text(text, encoding="utf-8"))
         self._file = self.path.open("a", encoding="utf-8", newline="")
-        return kept
+        return [row for _, row in kept]
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Append a row; a column that it lacks stays empty."""
@@ -42,24 +45,18 @@ class Record:
             self._file.close()
             self._file = None
 
-    def _write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, self.columns, restval="", lineterminator="\n")
-            writer.writeheader()
-            writer.writerows({name: _tidy(value) for name, value in row.items()} for row in rows)
-
 
 def read_rows(path: Path) -> list[dict[str, float]]:
     """Rows of a record; what a killed process left of a last row is passed over, and so are empty cells."""
+    return parse_rows(whole_lines(path))
+
+
+def whole_lines(path: Path) -> list[str]:
+    """Lines of a file that end."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith("\n")]
-    rows = csv.DictReader(whole)
-    return [
-        {name: float(value) for name, value in row.items() if value}
-        for row in rows
-        if None not in row.values()  # a row that was cut off
-    ]
+    return [line for line in lines if line.endswith("\n")]
 
 
-def _tidy(value: float) -> float | int:
-    return int(value) if float(value).is_integer() and abs(value) < 2**53 else value
+def parse_rows(lines: Sequence[str]) -> list[dict[str, float]]:
+    """Numbers of lines, the first of which names them."""
+    return [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(lines)]

@@ -1,6 +1,7 @@
 """A training from its config to a finished run folder, and on from wherever it stopped."""
 
 import logging
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import torch
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from codednet.data.module import DataModule
 from codednet.errors import CodednetError
@@ -121,9 +123,13 @@ def _fit(
         )
         if resumed:
             say(f"going on from '{folder.checkpoint}'")
-        trainer.fit(task, datamodule=module, ckpt_path=folder.checkpoint if resumed else None, weights_only=True)
-    if trainer.interrupted:
-        raise KeyboardInterrupt
+        try:
+            trainer.fit(task, datamodule=module, ckpt_path=folder.checkpoint if resumed else None, weights_only=True)
+        except SystemExit as end:
+            say(f"stopped; `codednet train --resume {folder.path}` goes on")
+            if isinstance(end, SIGTERMException):
+                raise SystemExit(128 + signal.SIGTERM) from None
+            raise KeyboardInterrupt from None  # Lightning makes an exit of it
     summary = _summary(config, trainer, recorder, keeper, time.monotonic() - started)
     if trainer.is_global_zero:
         folder.write_json("train", summary)

@@ -150,8 +150,8 @@ class CodedTask(LightningModule):
         steps = -(-int(batches) // self.trainer.accumulate_grad_batches)
         return learning_rate(self.optim, self.trainer.global_step / steps)
 
-    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Let the average follow the weights, once a step."""
-        done = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
-        if self.average is not None and (done or batch_idx + 1 == self.trainer.num_training_batches):
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        """Take the step, and let the average follow; before any callback, so that a checkpoint holds both."""
+        super().optimizer_step(*args, **kwargs)
+        if self.average is not None:
             self.average.update_parameters(self.model)

@@ -1,0 +1,32 @@
+"""Class paths: cut out of a network, measured as detectors, broken branch by branch, seen in the image."""
+
+from codednet.paths.classes import class_indices
+from codednet.paths.cost import Cost, measure_cost
+from codednet.paths.detectors import Detector, fit_thresholds, mean_quality, measure_detectors
+from codednet.paths.evidence import evidence_map
+from codednet.paths.extract import extract
+from codednet.paths.removal import RemovalCurve, removal_curve, removal_curves
+from codednet.paths.sweep import DetectorSweep, detector_scores
+from codednet.paths.thresholds import Curve, Quality, fit_threshold, measure_quality, precision_recall_curve
+
+__all__ = [
+    "Cost",
+    "Curve",
+    "Detector",
+    "DetectorSweep",
+    "Quality",
+    "RemovalCurve",
+    "class_indices",
+    "detector_scores",
+    "evidence_map",
+    "extract",
+    "fit_threshold",
+    "fit_thresholds",
+    "mean_quality",
+    "measure_cost",
+    "measure_detectors",
+    "measure_quality",
+    "precision_recall_curve",
+    "removal_curve",
+    "removal_curves",
+]

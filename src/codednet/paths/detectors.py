@@ -1,0 +1,178 @@
+"""Detectors of all classes: thresholds fitted on one table of scores, quality measured on another.
+
+A table has a row an image and a column a class: scores of `DetectorSweep`, or a full network's logits as a baseline.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from codednet.errors import CodednetError
+from codednet.paths.thresholds import Quality, fit_threshold, measure_quality
+
+# The paper's ratio, which is that of ten classes of the same size.
+NEGATIVES_A_POSITIVE = 9
+
+Negatives: TypeAlias = Literal["paper", "all"] | int
+"""Which negatives count: "all"; a number drawn for every positive; or "paper", nine with more than ten classes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detector:
+    """One class's detector."""
+
+    label: str
+    """Name of the class, or its index where classes have no names."""
+    threshold: float
+    """Least score that it says yes to."""
+    in_distribution: Quality
+    """Against images of the other classes."""
+    out_of_distribution: Quality | None
+    """Against images of no class, the positives being the same; None if there were no such images."""
+
+
+def fit_thresholds(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    precision: float | None = None,
+    recall: float | None = None,
+    negatives: Negatives = "paper",
+    seed: int = 0,
+    names: Sequence[str] | None = None,
+) -> NDArray[np.float64]:
+    """Threshold of every class: the largest F1, or a target as in `fit_threshold`.
+
+    `labels` number the columns. Negatives are drawn as in `measure_detectors`, so that both mean the same mixture.
+    """
+    table, truth = _checked(scores, labels)
+    titles = _titles(table, names)
+    thresholds = np.empty(table.shape[1])
+    for index, title in enumerate(titles):
+        rows, outsiders = _rows(truth == index, negatives, table.shape[1], title, seed, index)
+        taken = np.concatenate([rows, outsiders])
+        try:
+            thresholds[index] = fit_threshold(
+                table[taken, index], np.arange(len(taken)) < len(rows), precision=precision, recall=recall
+            )
+        except CodednetError as error:
+            raise CodednetError(f"class {title!r}: {error}") from None
+    return thresholds
+
+
+def measure_detectors(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    out_of_distribution: ArrayLike | None = None,
+    negatives: Negatives = "paper",
+    seed: int = 0,
+    names: Sequence[str] | None = None,
+) -> tuple[Detector, ...]:
+    """Every class's detector, measured on scores that its threshold was not fitted on.
+
+    `out_of_distribution` is a table of scores of images that belong to none of the classes. Where there are more
+    negatives than `negatives` asks for, a draw that the seed and the class alone decide takes some of them.
+    """
+    table, truth = _checked(scores, labels)
+    limits = np.asarray(thresholds, dtype=np.float64)
+    if limits.shape != table.shape[1:]:
+        raise CodednetError(f"there must be a threshold for each of the {table.shape[1]} columns; got {limits.shape}.")
+    strangers = None if out_of_distribution is None else _table(out_of_distribution)
+    if strangers is not None and strangers.shape[1] != table.shape[1]:
+        raise CodednetError(
+            f"both tables must have a column for each of the {table.shape[1]} classes; "
+            f"that out of distribution has {strangers.shape[1]}."
+        )
+    detectors = []
+    for index, title in enumerate(_titles(table, names)):
+        own, others = _rows(truth == index, negatives, table.shape[1], title, seed, index)
+        positives = table[own, index]
+        outside = None
+        if strangers is not None:
+            drawn = _draw(np.arange(len(strangers)), len(own), negatives, table.shape[1], (seed, index, 1))
+            outside = _quality(positives, strangers[drawn, index], limits[index])
+        detectors.append(
+            Detector(
+                label=title,
+                threshold=float(limits[index]),
+                in_distribution=_quality(positives, table[others, index], limits[index]),
+                out_of_distribution=outside,
+            )
+        )
+    return tuple(detectors)
+
+
+def mean_quality(qualities: Sequence[Quality]) -> Quality:
+    """Every measure averaged over detectors, as the paper quotes them."""
+    if not qualities:
+        raise CodednetError("a mean needs at least one detector; got none.")
+    return Quality(
+        precision=fmean(one.precision for one in qualities),
+        recall=fmean(one.recall for one in qualities),
+        f1=fmean(one.f1 for one in qualities),
+        average_precision=fmean(one.average_precision for one in qualities),
+    )
+
+
+def _quality(positives: NDArray[np.float64], negatives: NDArray[np.float64], threshold: float) -> Quality:
+    scores = np.concatenate([positives, negatives])
+    return measure_quality(scores, np.arange(len(scores)) < len(positives), threshold)
+
+
+def _rows(
+    positive: NDArray[np.bool_], negatives: Negatives, classes: int, title: str, seed: int, index: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of the positives, and of the negatives that count."""
+    own, others = np.flatnonzero(positive), np.flatnonzero(~positive)
+    if not len(own):
+        raise CodednetError(f"class {title!r} has no image among the labels: every detector needs some.")
+    return own, _draw(others, len(own), negatives, classes, (seed, index, 0))
+
+
+def _draw(
+    rows: NDArray[np.int64], positives: int, negatives: Negatives, classes: int, seed: tuple[int, int, int]
+) -> NDArray[np.int64]:
+    if negatives == "paper":
+        negatives = NEGATIVES_A_POSITIVE if classes > NEGATIVES_A_POSITIVE + 1 else "all"
+    if negatives == "all":
+        return rows
+    if not isinstance(negatives, int) or negatives < 1:
+        raise CodednetError(f"negatives must be 'paper', 'all' or a number a positive, at least 1; got {negatives!r}.")
+    wanted = min(negatives * positives, len(rows))
+    return np.sort(np.random.default_rng(seed).choice(rows, wanted, replace=False))
+
+
+def _checked(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    table, truth = _table(scores), np.asarray(labels)
+    if truth.shape != table.shape[:1] or not np.issubdtype(truth.dtype, np.integer):
+        raise CodednetError(
+            f"labels must be whole numbers, one for each of the {len(table)} rows of scores; "
+            f"got shape {truth.shape} of {truth.dtype}."
+        )
+    if len(truth) and not 0 <= truth.min() <= truth.max() < table.shape[1]:
+        raise CodednetError(
+            f"labels must number the {table.shape[1]} columns from 0; got {truth.min()} to {truth.max()}. "
+            "Images of no class belong to out_of_distribution."
+        )
+    return table, truth.astype(np.int64)
+
+
+def _table(scores: ArrayLike) -> NDArray[np.float64]:
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2:
+        raise CodednetError(f"scores must be a table, images by classes; got shape {table.shape}.")
+    return table
+
+
+def _titles(table: NDArray[np.float64], names: Sequence[str] | None) -> list[str]:
+    if names is None:
+        return [str(index) for index in range(table.shape[1])]
+    if len(names) != table.shape[1]:
+        raise CodednetError(f"there must be a name for each of the {table.shape[1]} columns; got {len(names)}.")
+    return list(names)
