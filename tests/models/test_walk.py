@@ -107,16 +107,21 @@ def test_images_of_other_channels_are_refused(small, call: str) -> None:
 
 def test_blocks_of_one_code_drop_the_same_branches(small, images, monkeypatch) -> None:
     seen = []
-    run = CodedBottleneck.run
+    run, forward = CodedBottleneck.run, CodedBottleneck.forward
 
-    def spy(self, x, keep=None, drop=None):
+    def spied_run(self, x, keep=None, drop=None):
         seen.append(drop)
         return run(self, x, keep, drop)
 
-    monkeypatch.setattr(CodedBottleneck, "run", spy)
-    for forward in (small.train(), small.trace):
+    def spied_forward(self, x, drop=None):
+        seen.append(drop)
+        return forward(self, x, drop)
+
+    monkeypatch.setattr(CodedBottleneck, "run", spied_run)
+    monkeypatch.setattr(CodedBottleneck, "forward", spied_forward)
+    for network in (small.train(), small.trace):
         seen.clear()
-        forward(images)
+        network(images)
         assert seen[0] is seen[1]
         assert seen[2] is seen[3]
         assert seen[0].shape == (3, 10)

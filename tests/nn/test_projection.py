@@ -291,3 +291,35 @@ def test_combinations_of_removed_branches_do_not_disturb_each_other() -> None:
         alone = layer(u[image : image + 1], row)
         assert_close(together.output[image : image + 1], alone.output, 1e-12)
         assert_close(together.energies[image : image + 1], alone.energies, 1e-12)
+
+
+@pytest.mark.parametrize("kept", [None, (0, 2, 5)], ids=["whole", "cut"])
+@pytest.mark.parametrize("normalise", [True, False], ids=["normalised", "raw"])
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize(("dtype", "tolerance"), [*PRECISIONS, pytest.param(torch.bfloat16, 0.02, id="bfloat16")])
+def test_total_is_the_output_that_forward_gives(dtype, tolerance: float, batch: int, normalise: bool, kept) -> None:
+    torch.manual_seed(0)
+    channels = SMALL.width * (SMALL.branches if kept is None else len(kept))
+    layer = CodedProjection(channels, SMALL.out, SMALL.branches, kept=kept, normalise=normalise).to(dtype).eval()
+    u = torch.randn(batch, channels, 3, 3).relu().to(dtype)
+    wanted = naive_projection(u.double(), layer.weight.double(), SMALL.branches, kept=layer.kept, normalise=normalise)
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        with torch.no_grad():
+            assert_close(layer.total(u.to(memory_format=memory_format)), wanted.output, tolerance)
+        assert_close(layer.total(u), wanted.output, tolerance)
+
+
+def test_total_of_a_silent_image_is_zero() -> None:
+    layer = CodedProjection(SMALL.branches * SMALL.width, SMALL.out, SMALL.branches).eval()
+    with torch.no_grad():
+        assert torch.equal(
+            layer.total(torch.zeros(1, SMALL.branches * SMALL.width, 3, 3)), torch.zeros(1, SMALL.out, 3, 3)
+        )
+
+
+def test_total_drops_branches() -> None:
+    torch.manual_seed(0)
+    layer = CodedProjection(SMALL.branches * SMALL.width, SMALL.out, SMALL.branches).eval()
+    u, drop = torch.randn(1, SMALL.branches * SMALL.width, 3, 3), torch.tensor([[0.0, 2, 2, 0, 2, 2]])
+    with torch.no_grad():
+        assert_close(layer.total(u, drop), naive_projection(u, layer.weight, SMALL.branches, drop=drop).output, 1e-5)

@@ -51,18 +51,25 @@ class BranchFactors:
             moved = F.conv2d(u, self._kernel(u.dtype), groups=self.triangles.shape[0] // self._share)
         return pixel_means(moved.mul_(moved), self.triangles)
 
+    def root_of_one(self, u: Float[Tensor, "1 channels height width"]) -> Float[Tensor, ""]:
+        """Square root of the energies' sum of a single image: what scales it, in the fewest operations."""
+        root: Tensor = torch.linalg.vector_norm(self._moved(u)) * (u.shape[2] * u.shape[3]) ** -0.5
+        return root
+
     def _by_products(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch kept"]:
         """As matrix products: for one image, or in bfloat16, they cost less than a grouped convolution."""
+        moved = self._moved(u).view(self.triangles.shape[0], u.shape[0], -1)
+        norms = torch.linalg.vector_norm(moved, dim=2, dtype=self.triangles.dtype)
+        means: Tensor = norms.T.square().div_(u.shape[2] * u.shape[3])
+        return means
+
+    def _moved(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "kept rows columns"]:
+        """R_n u_n of every branch, its pixels as rows or as columns."""
         kept, width, _ = self.triangles.shape
-        batch, _, height, across = u.shape
         rows = u.permute(0, 2, 3, 1).reshape(-1, kept, width).transpose(0, 1)
         if u.dtype == self.triangles.dtype:
-            moved = torch.bmm(self.triangles, rows.mT)
-        else:
-            moved = torch.bmm(rows, self._transpose(u.dtype))
-        norms = torch.linalg.vector_norm(moved.view(kept, batch, -1), dim=2, dtype=self.triangles.dtype)
-        means: Tensor = norms.T.square().div_(height * across)
-        return means
+            return torch.bmm(self.triangles, rows.mT)
+        return torch.bmm(rows, self._transpose(u.dtype))
 
     def _kernel(self, dtype: torch.dtype) -> Float[Tensor, "channels group 1 1"]:
         if dtype not in self._kernels:

@@ -91,6 +91,20 @@ class CodedProjection(nn.Conv2d):
         factors = masked(scale, self._rows(drop, u, "drop"))
         return F.conv2d(u * over_channels(factors, self.width, u.dtype), self.weight)
 
+    def total(
+        self, u: Float[Tensor, "batch channels height width"], drop: Float[Tensor, "batch branches"] | None = None
+    ) -> Float[Tensor, "batch out height width"]:
+        """Sum of the branches alone: cheaper than `forward` for a single image."""
+        factors = self._remembered() if len(u) == 1 and drop is None and self.normalise else None
+        if factors is None:
+            return self(u, drop=drop).output
+        self._check(u)
+        hidden = _as_convolved(u)
+        if hidden.dtype == torch.float16:
+            return self(u).output  # squares leave its range
+        scale = (self.num_branches**0.5 / factors.root_of_one(hidden)).clamp_max(self.eps**-0.5)
+        return F.conv2d(hidden * scale, factors.weight(hidden.dtype))
+
     def forward(  # type: ignore[override]
         self,
         u: Float[Tensor, "batch channels height width"],
