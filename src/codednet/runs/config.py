@@ -112,8 +112,6 @@ class MachineConfig:
 
     device: str = "auto"
     """auto, cpu, cuda or mps."""
-    devices: int = 1
-    """Devices of this machine; started by torchrun or SLURM, as many as they say."""
     precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
     """auto is bf16 autocast where the hardware computes in it, else float32."""
     channels_last: bool = True

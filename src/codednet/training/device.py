@@ -22,7 +22,7 @@ class Choice:
     precision: str
     """float32, bf16 or fp16."""
     devices: int
-    """Processes of this machine."""
+    """Processes of this machine, each with a device."""
     nodes: int
 
     @property
@@ -54,7 +54,11 @@ class Choice:
         elif name == "cpu":
             name = f"CPU, {torch.get_num_threads()} threads"
         processes = f", {self.world} processes" if self.world > 1 else ""
-        return f"training on {name}{processes}, in {self.precision}"
+        more = ""
+        if self.device.type == "cuda" and self.world == 1 and torch.cuda.device_count() > 1:
+            count = torch.cuda.device_count()
+            more = f" (one of {count}: torchrun --nproc-per-node {count} -m codednet train ... uses all)"
+        return f"training on {name}{more}{processes}, in {self.precision}"
 
 
 def choose(machine: MachineConfig) -> Choice:
@@ -68,8 +72,6 @@ def choose(machine: MachineConfig) -> Choice:
     if precision == "fp16" and device.type == "cpu":
         raise CodednetError("fp16 trains on accelerators alone: use bf16 or float32 on a CPU.")
     devices, nodes = launched_processes()
-    if devices * nodes == 1:
-        devices = machine.devices
     if device.type == "cpu":
         keep_freed_memory()
     return Choice(device=device, precision=precision, devices=devices, nodes=nodes)
