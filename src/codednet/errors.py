@@ -12,6 +12,10 @@ class ImpossibleCodeError(CodednetError):
     """No code with the requested numbers exists, or none is known to the designer."""
 
 
+class FullDiskError(CodednetError):
+    """A file could not be written because its disk is full."""
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """A sentence that suggests the known name closest to a mistyped one, or lists them all.
 

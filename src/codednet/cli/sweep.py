@@ -60,8 +60,10 @@ def _print(rows: Sequence[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    columns = list(rows[0])
-    table = Table(*columns)
+    decoders = [name for name in rows[0] if "decoder/" in name]
+    columns = ("train/loss", "train/accuracy", "best accuracy", *decoders[-1:])
+    shown = [name for name in columns if any(name in row for row in rows)]
+    table = Table("training", *shown)
     for row in rows:
-        table.add_row(*(f"{row[c]:.4g}" if isinstance(row[c], float) else str(row[c]) for c in columns))
+        table.add_row(row["run"], *(f"{row[name]:.4f}" if name in row else "" for name in shown))
     Console().print(table)

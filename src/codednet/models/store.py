@@ -1,8 +1,6 @@
 """A network's two files: config.json and model.safetensors, written whole, read back without pickle."""
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +9,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from codednet.atomic import write_whole
 from codednet.errors import CodednetError
 from codednet.models.config import NetworkConfig
 from codednet.models.document import from_document, to_document, words_digest
@@ -40,9 +39,9 @@ def write_network(model: CodedResNeXt, folder: str | Path) -> None:
     # safetensors refuses what is not contiguous, as convolutions in channels_last are not.
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     metadata = {"format": "pt", DIGEST: words_digest(model.config)}
-    _whole(folder / WEIGHTS, lambda path: save_file(tensors, path, metadata))
+    write_whole(folder / WEIGHTS, lambda path: save_file(tensors, path, metadata))
     text = json.dumps(document, indent=2, default=list) + "\n"
-    _whole(folder / CONFIG, lambda path: path.write_text(text, encoding="utf-8"))
+    write_whole(folder / CONFIG, lambda path: path.write_text(text, encoding="utf-8"))
 
 
 def read_network(config: str | Path, weights: str | Path, build: Callable[[NetworkConfig], M]) -> M:
@@ -78,24 +77,6 @@ def load_weights(model: CodedResNeXt, path: str | Path) -> None:
         model.load_state_dict(tensors)
     except RuntimeError as error:
         raise CodednetError(f"the weights in '{path}' do not fit {model.config.architecture}: {error}") from None
-
-
-def _whole(path: Path, write: Callable[[Path], Any]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        write(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _read_json(path: Path) -> dict[str, Any]:

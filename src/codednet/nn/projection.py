@@ -95,13 +95,12 @@ class CodedProjection(nn.Conv2d):
         self, u: Float[Tensor, "batch channels height width"], drop: Float[Tensor, "batch branches"] | None = None
     ) -> Float[Tensor, "batch out height width"]:
         """Sum of the branches alone: cheaper than `forward` for a single image."""
-        factors = self._remembered() if len(u) == 1 and drop is None and self.normalise else None
-        if factors is None:
-            return self(u, drop=drop).output
-        self._check(u)
         hidden = _as_convolved(u)
-        if hidden.dtype == torch.float16:
-            return self(u).output  # squares leave its range
+        factors = self._remembered() if len(u) == 1 and drop is None and self.normalise else None
+        if factors is None or hidden.dtype == torch.float16:  # squares leave its range
+            projected: Projected = self(u, drop=drop)
+            return projected.output
+        self._check(u)
         scale = (self.num_branches**0.5 / factors.root_of_one(hidden)).clamp_max(self.eps**-0.5)
         return F.conv2d(hidden * scale, factors.weight(hidden.dtype))
 

@@ -1,6 +1,5 @@
 """The keeper: checkpoints that survive a power cut, and the best network so far."""
 
-import errno
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from codednet.atomic import write_whole
-from codednet.errors import CodednetError
 from codednet.models import save
 from codednet.runs.folder import RunFolder
 from codednet.training.recorder import Recorder
@@ -27,11 +25,7 @@ class WholeCheckpoints(TorchCheckpointIO):
         """Write the checkpoint; on a full disk the one before it stays as it was."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            write_whole(path, lambda file: torch.save(checkpoint, file))
-        except (OSError, RuntimeError) as error:
-            # torch's zip writer says a full disk as a RuntimeError.
-            raise CodednetError(_not_written(path, error)) from error
+        write_whole(path, lambda file: torch.save(checkpoint, file))
 
     def load_checkpoint(self, path: Any, map_location: Any = None, weights_only: bool | None = None) -> dict[str, Any]:
         """Read a checkpoint of tensors and plain values."""
@@ -101,13 +95,3 @@ class Keeper(Callback):
 
 def _to_cpu(storage: Any, _: str) -> Any:
     return storage
-
-
-def _not_written(path: Path, error: BaseException) -> str:
-    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "file write failed" in str(error)
-    why = "the disk is full" if full else str(error).splitlines()[0]
-    before = f"the one before, '{path}', is still good" if path.exists() else "there is none before it"
-    return (
-        f"the checkpoint could not be written: {why}; {before}. Make room, then go on with "
-        f"`codednet train --resume {path.parent.parent}`."
-    )

@@ -124,7 +124,7 @@ class Recorder(Callback):
         self._steps.sync()
         self._epochs.sync()
 
-    def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+    def close(self) -> None:
         """Let the files go."""
         self._steps.close()
         self._epochs.close()

@@ -3,10 +3,11 @@
 import csv
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from codednet.atomic import write_whole
+from codednet.atomic import named_if_full, write_whole
 
 
 class Record:
@@ -35,15 +36,19 @@ class Record:
     def sync(self) -> None:
         """Bring all rows to the disk."""
         if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            with named_if_full(self.path):
+                self._file.flush()
+                os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Bring all rows to the disk and let the file go."""
-        if self._file is not None:
+        try:
             self.sync()
-            self._file.close()
-            self._file = None
+        finally:
+            if self._file is not None:
+                file, self._file = self._file, None
+                with suppress(OSError):  # of a full disk, which was said
+                    file.close()
 
 
 def read_rows(path: Path) -> list[dict[str, float]]:

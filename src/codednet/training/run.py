@@ -16,7 +16,7 @@ from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from codednet.data.module import DataModule
-from codednet.errors import CodednetError
+from codednet.errors import CodednetError, FullDiskError
 from codednet.models import CodedResNeXt
 from codednet.models.document import from_document, to_document
 from codednet.runs.config import RunConfig
@@ -125,11 +125,15 @@ def _fit(
             say(f"going on from '{folder.checkpoint}'")
         try:
             trainer.fit(task, datamodule=module, ckpt_path=folder.checkpoint if resumed else None, weights_only=True)
+        except FullDiskError as error:
+            raise CodednetError(f"{error} Then `codednet train --resume {folder.path}` goes on.") from error
         except SystemExit as end:
             say(f"stopped; `codednet train --resume {folder.path}` goes on")
             if isinstance(end, SIGTERMException):
                 raise SystemExit(128 + signal.SIGTERM) from None
             raise KeyboardInterrupt from None  # Lightning makes an exit of it
+        finally:
+            recorder.close()  # a trainer that fails tears nothing down
     summary = _summary(config, trainer, recorder, keeper, time.monotonic() - started)
     if trainer.is_global_zero:
         folder.write_json("train", summary)
