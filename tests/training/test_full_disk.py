@@ -58,7 +58,7 @@ def test_a_write_that_fails_for_room_leaves_the_file_before(tmp_path: Path, fail
         file.write_text("half")
         raise failure
 
-    with pytest.raises(FullDiskError, match="the disk is full: .*last.ckpt' could not be written; the one before is"):
+    with pytest.raises(FullDiskError, match=r"the disk is full: .*last.ckpt' could not be written; the one before is"):
         write_whole(path, fail)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]

@@ -13,7 +13,7 @@ from codednet.runs.folder import open_run
 from codednet.training.records import read_rows
 
 # Batch norm of one process sees what each of two would see, and no branch is dropped: the steps are then the same.
-ALIKE = ["--optim.bn-batch=4", "--coding.drop-branch=0", "--optim.epochs=1"]
+ALIKE = ["--optim.bn-batch=4", "--coding.drop-branch=0", "--optim.epochs=1", "--optim.learning-rate=0.01"]
 
 
 def torchrun(*arguments: str) -> str:
@@ -46,11 +46,14 @@ def test_two_processes_take_the_steps_of_one(shared_run: Path, tmp_path: Path, q
     assert len(one) == len(two) > 5
     for row, other in zip(one, two, strict=True):
         assert row["images"] == other["images"] == 8
-        assert other["loss"] == pytest.approx(row["loss"], rel=1e-3)
+        # Rounding grows from step to step; a wrong gradient would show at once.
+        assert other["loss"] == pytest.approx(row["loss"], rel=1e-5 if row["step"] < 3 else 1e-3)
 
 
 @pytest.mark.slow
-def test_a_run_of_two_processes_is_used_like_any_other(shared_run: Path, pictures: Path, tmp_path: Path, capsys) -> None:
+def test_a_run_of_two_processes_is_used_like_any_other(
+    shared_run: Path, pictures: Path, tmp_path: Path, capsys
+) -> None:
     assert main(["evaluate", str(shared_run), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["images"] == 40
     model = open_run(shared_run).load_model()

@@ -33,9 +33,7 @@ def test_the_loss_of_a_step_is_total_loss(batch, coded: bool, mu: float, exponen
     torch.manual_seed(1)
     found = task.training_step(batch, 0)["loss"]
     torch.manual_seed(1)
-    wanted = total_loss(
-        model.trace(images), labels, model.codes, mu, exponent=exponent, label_smoothing=smoothing
-    )
+    wanted = total_loss(model.trace(images), labels, model.codes, mu, exponent=exponent, label_smoothing=smoothing)
     assert torch.allclose(found, wanted)
 
 

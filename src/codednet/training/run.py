@@ -4,13 +4,14 @@ import logging
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch import Trainer
+from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from lightning.pytorch.utilities.exceptions import SIGTERMException
@@ -32,15 +33,36 @@ from codednet.training.task import CodedTask
 Say = Callable[[str], None]
 
 
-def train(config: RunConfig, path: str | Path, *, progress: bool = True, say: Say = print) -> dict[str, Any]:
-    """Train into a new folder; what results/train.json then holds."""
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A training to be run, and how it is to be shown."""
+
+    config: RunConfig
+    folder: RunFolder
+    choice: Choice
+    callbacks: Sequence[Callback]
+    progress: bool
+    say: Say
+
+
+def train(
+    config: RunConfig,
+    path: str | Path,
+    *,
+    callbacks: Sequence[Callback] = (),
+    progress: bool = True,
+    say: Say = print,
+) -> dict[str, Any]:
+    """Train into a new folder; what results/train.json then holds. Lightning callbacks of one's own come first."""
     choice = choose(config.machine)
     processes.join(choice)
     folder = new_run(Path(path)) if processes.is_first() else RunFolder(Path(path))
-    return _run(config, folder, choice, progress, say)
+    return _run(Job(config=config, folder=folder, choice=choice, callbacks=callbacks, progress=progress, say=say))
 
 
-def resume(path: str | Path, *, progress: bool = True, say: Say = print) -> dict[str, Any]:
+def resume(
+    path: str | Path, *, callbacks: Sequence[Callback] = (), progress: bool = True, say: Say = print
+) -> dict[str, Any]:
     """Go on with an interrupted run from its last checkpoint; what results/train.json then holds."""
     folder = open_run(path)
     if folder.is_finished:
@@ -48,13 +70,15 @@ def resume(path: str | Path, *, progress: bool = True, say: Say = print) -> dict
     config = folder.config()
     choice = choose(config.machine)
     processes.join(choice)
-    return _run(config, folder, choice, progress, say)
+    return _run(Job(config=config, folder=folder, choice=choice, callbacks=callbacks, progress=progress, say=say))
 
 
-def _run(config: RunConfig, folder: RunFolder, choice: Choice, progress: bool, say: Say) -> dict[str, Any]:
-    say = say if processes.is_first() else _silent
+def _run(job: Job) -> dict[str, Any]:
+    config, folder = job.config, job.folder
+    if not processes.is_first():
+        job = replace(job, say=_silent)
     try:
-        module = DataModule(config.data, _part(config, choice), config.seed, config.model.in_chans)
+        module = DataModule(config.data, _part(config, job.choice), config.seed, config.model.in_chans)
         if processes.is_first():
             _ = module.data  # the first downloads, before the others look
         network = from_document(processes.from_first(_network(config, folder, module)))
@@ -64,8 +88,8 @@ def _run(config: RunConfig, folder: RunFolder, choice: Choice, progress: bool, s
                 name: network.codes[block.code] for name, block in network.coded_blocks() if block.code is not None
             }
             folder.write_start(config, to_document(network), environment(config.seed), codes)
-        say(f"{choice}: {_described(config, model, module)}")
-        return _fit(config, folder, choice, module, model, progress, say)
+        job.say(f"{job.choice}: {_described(config, model, module)}")
+        return _fit(job, module, model)
     finally:
         processes.leave()
 
@@ -77,58 +101,23 @@ def _network(config: RunConfig, folder: RunFolder, module: DataModule) -> dict[s
     return folder.network() or to_document(network_config(config, module.data))
 
 
-def _fit(
-    config: RunConfig,
-    folder: RunFolder,
-    choice: Choice,
-    module: DataModule,
-    model: CodedResNeXt,
-    progress: bool,
-    say: Say,
-) -> dict[str, Any]:
-    if config.machine.channels_last:
-        model.to(memory_format=torch.channels_last)
-    if config.machine.compile:
-        model.trace = torch.compile(model.trace)  # type: ignore[method-assign]
-    data = config.data
-    task = CodedTask(
-        model,
-        coding=config.coding,
-        optim=config.optim,
-        seed=config.seed,
-        mixup=data.mixup,
-        cutmix=data.cutmix,
-        class_weights=module.data.class_weights(),
-    )
+def _fit(job: Job, module: DataModule, model: CodedResNeXt) -> dict[str, Any]:
+    config, folder = job.config, job.folder
+    task = _task(config, module, model)
     resumed = folder.checkpoint.is_file()
     recorder = Recorder(folder, task.names, resumed)
     keeper = Keeper(folder, recorder, config.machine.checkpoint_minutes)
-    bar = [RichProgressBar(console_kwargs={"stderr": True})] if progress else []
     started = time.monotonic()
     with _quiet():
-        trainer = Trainer(
-            max_epochs=config.optim.epochs,
-            accumulate_grad_batches=config.optim.accumulate,
-            gradient_clip_val=config.optim.clip or None,
-            callbacks=[recorder, keeper, *bar],
-            logger=_loggers(config, folder, resumed),
-            plugins=[WholeCheckpoints()],
-            enable_checkpointing=False,
-            enable_model_summary=False,
-            enable_progress_bar=progress,
-            num_sanity_val_steps=0,
-            use_distributed_sampler=False,
-            default_root_dir=folder.path,
-            **choice.trainer_options(),
-        )
+        trainer = _trainer(job, [recorder, keeper], resumed)
         if resumed:
-            say(f"going on from '{folder.checkpoint}'")
+            job.say(f"going on from '{folder.checkpoint}'")
         try:
             trainer.fit(task, datamodule=module, ckpt_path=folder.checkpoint if resumed else None, weights_only=True)
         except FullDiskError as error:
             raise CodednetError(f"{error} Then `codednet train --resume {folder.path}` goes on.") from error
         except SystemExit as end:
-            say(f"stopped; `codednet train --resume {folder.path}` goes on")
+            job.say(f"stopped; `codednet train --resume {folder.path}` goes on")
             if isinstance(end, SIGTERMException):
                 raise SystemExit(128 + signal.SIGTERM) from None
             raise KeyboardInterrupt from None  # Lightning makes an exit of it
@@ -138,6 +127,42 @@ def _fit(
     if trainer.is_global_zero:
         folder.write_json("train", summary)
     return summary
+
+
+def _task(config: RunConfig, module: DataModule, model: CodedResNeXt) -> CodedTask:
+    if config.machine.channels_last:
+        model.to(memory_format=torch.channels_last)
+    if config.machine.compile:
+        model.trace = torch.compile(model.trace)  # type: ignore[method-assign]
+    return CodedTask(
+        model,
+        coding=config.coding,
+        optim=config.optim,
+        seed=config.seed,
+        mixup=config.data.mixup,
+        cutmix=config.data.cutmix,
+        class_weights=module.data.class_weights(),
+    )
+
+
+def _trainer(job: Job, callbacks: Sequence[Callback], resumed: bool) -> Trainer:
+    optim = job.config.optim
+    bar = [RichProgressBar(console_kwargs={"stderr": True})] if job.progress else []
+    return Trainer(
+        max_epochs=optim.epochs,
+        accumulate_grad_batches=optim.accumulate,
+        gradient_clip_val=optim.clip or None,
+        callbacks=[*job.callbacks, *callbacks, *bar],
+        logger=_loggers(job.config, job.folder, resumed),
+        plugins=[WholeCheckpoints()],
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        enable_progress_bar=job.progress,
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,
+        default_root_dir=job.folder.path,
+        **job.choice.trainer_options(),
+    )
 
 
 def _part(config: RunConfig, choice: Choice) -> int:
