@@ -1,5 +1,7 @@
 """Detectors of all classes: fitted on one table of scores, measured on another, by scikit-learn's measures."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn import metrics
@@ -83,8 +85,6 @@ def test_tables_that_do_not_fit_are_refused() -> None:
     scores, labels = table(3, 30)
     with pytest.raises(CodednetError, match="class 'c' has no image among the labels"):
         fit_thresholds(scores, labels % 2, names="abc")
-    with pytest.raises(CodednetError, match=r"class '1': no threshold reaches precision 1\.0"):
-        fit_thresholds(np.where(labels[:, None] == 0, 9.0, scores), labels, precision=1.0)
     with pytest.raises(
         CodednetError, match=r"labels must number the 3 columns from 0; got 0 to 3\. Images of no class"
     ):
@@ -103,3 +103,40 @@ def test_tables_that_do_not_fit_are_refused() -> None:
         fit_thresholds(scores, labels, names="ab")
     with pytest.raises(CodednetError, match="negatives must be 'paper', 'all' or a number"):
         fit_thresholds(scores, labels, negatives=0)
+
+
+def test_a_precision_out_of_reach_is_refused_with_what_can_be_reached() -> None:
+    scores, labels = table(3, 300)
+    one, two = scores.copy(), scores.copy()
+    one[0, 1] = two[0, 1] = two[:5, 2] = 9.0  # images of class 0 that others take for theirs
+    with pytest.raises(CodednetError, match=r"class '1': no threshold reaches precision 1\.0: at most 0\.\d+\. Ask"):
+        fit_thresholds(one, labels, precision=1.0)
+    match = (
+        r"2 of 3 classes have no threshold that reaches precision 1\.0; .* class '2', at most (0\.\d+)\. Ask for less"
+    )
+    with pytest.raises(CodednetError, match=match) as refused:
+        fit_thresholds(two, labels, precision=1.0)
+    # What it advises is granted, and no more.
+    reached = float(re.search(match, str(refused.value))[1])
+    assert fit_thresholds(two, labels, precision=reached - 1e-4).shape == (3,)
+    with pytest.raises(CodednetError, match="class '2'"):
+        fit_thresholds(two, labels, precision=reached + 1e-3)
+    nearest = fit_thresholds(two, labels, precision=1.0, nearest=True)
+    assert nearest[0] == fit_thresholds(scores, labels, precision=1.0)[0]
+    qualities = [one.in_distribution for one in measure_detectors(two, labels, nearest)]
+    assert qualities[2].precision == pytest.approx(reached, abs=1e-4)
+    for target in ({"precision": 1.5}, {"recall": 0.0}):
+        with pytest.raises(CodednetError, match="must be above 0 and at most 1"):
+            fit_thresholds(scores, labels, **target)
+
+
+def test_strangers_are_drawn_down_to_the_same_mixture() -> None:
+    scores, labels = table(10, 300)
+    everyone, many = np.full(10, -100.0), table(10, 900, hard=0)[0]
+    precisions = {
+        one.out_of_distribution.precision
+        for one in measure_detectors(scores, labels, everyone, out_of_distribution=many)
+    }
+    assert precisions == {0.1}
+    few = measure_detectors(scores, labels, everyone, out_of_distribution=many[:300])
+    assert {one.out_of_distribution.precision for one in few} == {30 / 330}

@@ -90,6 +90,7 @@ def _spelled(options: type, arguments: Sequence[str]) -> tuple[list[str], list[s
     words = list(arguments)
     spelled: list[str] = []
     places: list[str] = []
+    lists: dict[str, list[str]] = {}
     while words:
         word = words.pop(0)
         if word == "--":
@@ -106,10 +107,10 @@ def _spelled(options: type, arguments: Sequence[str]) -> tuple[list[str], list[s
         elif kind is bool:
             spelled += [f"{name}={words.pop(0) if words and words[0] in ('true', 'false') else 'true'}"]
         elif _is_list(kind):
-            items = []
-            while words and not words[0].startswith("--"):
+            items = lists.setdefault(name, [])
+            while words and not words[0].startswith("--") and words[0] not in short:
                 items.append(words.pop(0))
-            spelled += [f"{name}={_listed(items)}"]
+            spelled += [f"{name}={_listed(items, kind)}"]  # of an option given twice, the last holds all
         elif words:
             spelled += [f"{name}={words.pop(0)}"]
         else:
@@ -123,7 +124,7 @@ def _placed(options: type, positional: Sequence[str], places: Sequence[str]) -> 
     left, spelled = list(places), []
     for name in positional:
         if left and _is_list(types[name]):
-            spelled += [f"--{name}={_listed(left)}"]
+            spelled += [f"--{name}={_listed(left, types[name])}"]
             left = []
         elif left:
             spelled += [f"--{name}={left.pop(0)}"]
@@ -132,21 +133,26 @@ def _placed(options: type, positional: Sequence[str], places: Sequence[str]) -> 
     return spelled
 
 
-def _listed(items: Sequence[str]) -> str:
-    """A list as jsonargparse reads it; numbers stay numbers."""
-    return json.dumps([int(item) if re.fullmatch(r"-?\d+", item) else item for item in items])
+def _listed(items: Sequence[str], kind: Any) -> str:
+    """A list as jsonargparse reads it; numbers are numbers, but in a list of text."""
+    text = any(str in typing.get_args(member) for member in _lists(kind))
+    return json.dumps([item if text or not re.fullmatch(r"-?\d+", item) else int(item) for item in items])
 
 
 def _is_list(kind: Any) -> bool:
+    return bool(_lists(kind))
+
+
+def _lists(kind: Any) -> list[Any]:
     members = typing.get_args(kind) if typing.get_origin(kind) not in (list, tuple) else (kind,)
-    return any(typing.get_origin(member) in (list, tuple) for member in members)
+    return [member for member in members if typing.get_origin(member) in (list, tuple)]
 
 
 def _as_users_spell(text: str, positional: Sequence[str]) -> str:
     """Help with dashes in options, flags without values, and required fields by their place."""
     for name in positional:
         text = text.replace(f"--{name} {name.upper()}", name.upper())
-    text = text.replace("[ITEM,...]", "A [B ...]")
+    text = re.sub(r", --[\w.]+\+ \[ITEM,\.\.\.\]", "", text).replace("[ITEM,...]", "A [B ...]")
     text = re.sub(r" \{true,false\}", "", text)
     text = re.sub(r"(?<=\s)--[a-z_.]+|(?<=\[)--[a-z_.]+", lambda option: option[0].replace("_", "-"), text)
     return text.replace(" (type: bool, default: False)", "")

@@ -13,6 +13,8 @@ COMMANDS = {
     "train": ("codednet.cli.train", "TrainConfig", "train by a recipe into a run folder, or go on with a run"),
     "sweep": ("codednet.cli.sweep", "SweepConfig", "many trainings of one recipe into one folder"),
     "evaluate": ("codednet.cli.evaluate", "EvaluateConfig", "accuracy on a split, per class and per early decoder"),
+    "extract": ("codednet.cli.extract", "ExtractConfig", "the smaller network of some classes, cut out, not trained"),
+    "detectors": ("codednet.cli.detectors", "DetectorsConfig", "every class's detector: threshold, precision, recall"),
     "predict": ("codednet.cli.predict", "PredictConfig", "label images or folders of images"),
     "benchmark": ("codednet.cli.benchmark", "BenchmarkConfig", "side-by-side speed and memory ratios on this machine"),
     "demo": ("codednet.cli.demo", "DemoConfig", "design the codes of the paper and print their certificates"),

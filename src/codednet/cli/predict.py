@@ -30,7 +30,8 @@ class PredictConfig:
 def run(config: PredictConfig) -> int:
     """Print or write a row an image; exit status 0, or 1 when not one image could be read."""
     from codednet.runs.collect import pick_device
-    from codednet.runs.prediction import COLUMNS, find_images, load_any, predict
+    from codednet.runs.folder import load_any
+    from codednet.runs.prediction import COLUMNS, find_images, predict
 
     model = load_any(config.model)
     rows = [asdict(row) for row in predict(model, find_images(config.paths), config.batch, pick_device(config.device))]

@@ -11,6 +11,8 @@ from codednet.errors import CodednetError
 
 # Widest interquartile range of round-by-round ratios that a ratio is still given with.
 SPREAD_LIMIT = 0.05
+# Fewer say nothing of the 95th percentile.
+LEAST_ROUNDS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +60,19 @@ def measure_latency(
     call: Callable[[], object], *, rounds: int = 40, warmup: int = 3, device: torch.device | str = "cpu"
 ) -> Latency:
     """Median and 95th percentile of a call's time; the first `warmup` calls do not count."""
-    if rounds < 20:
-        raise CodednetError(f"a 95th percentile needs at least 20 rounds, got {rounds}.")
-    taken = [_seconds(call, 1, torch.device(device)) for _ in range(warmup + rounds)][warmup:]
-    return Latency(seconds=median(taken), p95=quantiles(taken, n=20, method="inclusive")[-1])
+    _check_rounds(rounds)
+    return latency_of(take_turns([call], rounds=rounds, warmup=warmup, device=device)[0])
+
+
+def latency_of(seconds: Sequence[float]) -> Latency:
+    """Median and 95th percentile of these times."""
+    _check_rounds(len(seconds))
+    return Latency(seconds=median(seconds), p95=quantiles(seconds, n=20, method="inclusive")[-1])
+
+
+def _check_rounds(rounds: int) -> None:
+    if rounds < LEAST_ROUNDS:
+        raise CodednetError(f"a 95th percentile needs at least {LEAST_ROUNDS} rounds, got {rounds}.")
 
 
 def compare(
@@ -82,18 +93,33 @@ def compare(
         raise CodednetError(f"a comparison needs at least 4 rounds for its quartiles, got {rounds}.")
     if not calls:
         raise CodednetError("a comparison needs at least one call next to the baseline, got none.")
-    everyone = [baseline, *calls.values()]
-    times: list[list[float]] = [[] for _ in everyone]
+    first, *others = take_turns([baseline, *calls.values()], rounds=rounds, warmup=warmup, inner=inner, device=device)
+    return [comparison_of(name, taken, first, limit) for name, taken in zip(calls, others, strict=True)]
+
+
+def take_turns(
+    calls: Sequence[Callable[[], object]],
+    *,
+    rounds: int,
+    warmup: int = 2,
+    inner: int = 1,
+    device: torch.device | str = "cpu",
+) -> list[list[float]]:
+    """Seconds of each call in every round, all run in turn, the order turned round every time."""
+    times: list[list[float]] = [[] for _ in calls]
     for turn in range(warmup + rounds):
-        order = range(len(everyone)) if turn % 2 == 0 else reversed(range(len(everyone)))
+        order = range(len(calls)) if turn % 2 == 0 else reversed(range(len(calls)))
         for index in order:
-            seconds = _seconds(everyone[index], inner, torch.device(device))
+            seconds = _seconds(calls[index], inner, torch.device(device))
             if turn >= warmup:
                 times[index].append(seconds)
-    return [_comparison(name, taken, times[0], limit) for name, taken in zip(calls, times[1:], strict=True)]
+    return times
 
 
-def _comparison(name: str, taken: Sequence[float], baseline: Sequence[float], limit: float) -> Comparison:
+def comparison_of(
+    name: str, taken: Sequence[float], baseline: Sequence[float], limit: float = SPREAD_LIMIT
+) -> Comparison:
+    """What the times of two calls say that ran in turn, round by round."""
     ratios = [one / other for one, other in zip(taken, baseline, strict=True)]
     first, _, third = quantiles(ratios, n=4)
     return Comparison(

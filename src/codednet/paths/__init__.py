@@ -1,7 +1,7 @@
 """Class paths: cut out of a network, measured as detectors, broken branch by branch, seen in the image."""
 
 from codednet.paths.classes import class_indices
-from codednet.paths.cost import Cost, measure_cost
+from codednet.paths.cost import Cost, CostComparison, compare_costs, measure_cost
 from codednet.paths.detectors import Detector, fit_thresholds, mean_quality, measure_detectors
 from codednet.paths.evidence import evidence_map
 from codednet.paths.extract import extract
@@ -11,12 +11,14 @@ from codednet.paths.thresholds import Curve, Quality, fit_threshold, measure_qua
 
 __all__ = [
     "Cost",
+    "CostComparison",
     "Curve",
     "Detector",
     "DetectorSweep",
     "Quality",
     "RemovalCurve",
     "class_indices",
+    "compare_costs",
     "detector_scores",
     "evidence_map",
     "extract",

@@ -1,11 +1,16 @@
 """Classes as a user gives them, by name or index, as the indices of a network's logits."""
 
+import difflib
 import operator
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex, TypeAlias
 
 from codednet.errors import CodednetError, nearest_name
 from codednet.models.config import NetworkConfig
+
+# Names that a sentence lists; of more, the first and the last stand for all.
+LISTED = 20
 
 Classes: TypeAlias = str | SupportsIndex | Iterable[str | SupportsIndex]
 """One class or several, by name or index; a row of indices may be an array or a tensor."""
@@ -34,6 +39,12 @@ def class_indices(config: NetworkConfig, classes: Classes) -> list[int]:
     return indices
 
 
+def typed_classes(config: NetworkConfig, words: Iterable[str]) -> list[str | int]:
+    """Classes as typed on a command line: a word of digits is an index, unless a class is called so."""
+    names = config.class_names or ()
+    return [int(word) if word not in names and re.fullmatch(r"\d+", word) else word for word in words]
+
+
 def label_of(config: NetworkConfig, index: int) -> str:
     """What a class is called: its name, or its index where the network has no names."""
     return str(index) if config.class_names is None else config.class_names[index]
@@ -59,7 +70,17 @@ def _index_of_name(config: NetworkConfig, name: str) -> int:
         )
     found = [index for index, known in enumerate(config.class_names) if known == name]
     if not found:
-        raise CodednetError(f"no class is called {name!r}; {nearest_name(name, config.class_names)}")
+        raise CodednetError(f"no class is called {name!r}; {_nearest(name, config.class_names)}")
     if len(found) > 1:
         raise CodednetError(f"classes {found} are all called {name!r}: ask by index.")
     return found[0]
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """The known name closest to this one, capitals aside; or those that there are, if they are few."""
+    close = difflib.get_close_matches(name.lower(), [one.lower() for one in known], n=1)
+    if close:
+        return f"did you mean {next(one for one in known if one.lower() == close[0])!r}?"
+    if len(known) <= LISTED:
+        return nearest_name(name, known)
+    return f"there are {len(known):,}, from {known[0]!r} to {known[-1]!r}: ask by index, from 0 to {len(known) - 1}."

@@ -3,7 +3,7 @@
 A table has a row an image and a column a class: scores of `DetectorSweep`, or a full network's logits as a baseline.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, TypeAlias
@@ -12,13 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from codednet.errors import CodednetError
-from codednet.paths.thresholds import Quality, fit_threshold, measure_quality
+from codednet.paths.thresholds import Quality, check_target, fit_threshold, highest_precision, measure_quality
 
 # The paper's ratio, which is that of ten classes of the same size.
 NEGATIVES_A_POSITIVE = 9
+_FEW = NEGATIVES_A_POSITIVE + 1
 
 Negatives: TypeAlias = Literal["paper", "all"] | int
-"""Which negatives count: "all"; a number drawn for every positive; or "paper", nine with more than ten classes."""
+"""Which negatives count: "all"; a number drawn for every positive; or "paper", nine where there would be many.
+
+Many are those of more than ten classes, and more than ten out of distribution for every positive.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,12 @@ class Detector:
     """Against images of no class, the positives being the same; None if there were no such images."""
 
 
+def check_negatives(negatives: object) -> None:
+    """Refuse what is no `Negatives`."""
+    if negatives not in ("paper", "all") and (not isinstance(negatives, int) or negatives < 1):
+        raise CodednetError(f"negatives must be 'paper', 'all' or a number a positive, at least 1; got {negatives!r}.")
+
+
 def fit_thresholds(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -44,23 +54,28 @@ def fit_thresholds(
     negatives: Negatives = "paper",
     seed: int = 0,
     names: Sequence[str] | None = None,
+    nearest: bool = False,
 ) -> NDArray[np.float64]:
     """Threshold of every class: the largest F1, or a target as in `fit_threshold`.
 
-    `labels` number the columns. Negatives are drawn as in `measure_detectors`, so that both mean the same mixture.
+    `labels` number the columns. Negatives are drawn as in `measure_detectors`, so that both mean the same mixture. A
+    precision that a class cannot reach is refused or, with `nearest`, replaced by the highest that it can.
     """
+    check_target(precision, recall)
+    check_negatives(negatives)
     table, truth = _checked(scores, labels)
-    titles = _titles(table, names)
     thresholds = np.empty(table.shape[1])
-    for index, title in enumerate(titles):
+    short: dict[str, float] = {}
+    for index, title in enumerate(_titles(table, names)):
         rows, outsiders = _rows(truth == index, negatives, table.shape[1], title, seed, index)
         taken = np.concatenate([rows, outsiders])
-        try:
-            thresholds[index] = fit_threshold(
-                table[taken, index], np.arange(len(taken)) < len(rows), precision=precision, recall=recall
-            )
-        except CodednetError as error:
-            raise CodednetError(f"class {title!r}: {error}") from None
+        values, positive = table[taken, index], np.arange(len(taken)) < len(rows)
+        target = precision
+        if precision is not None and (best := highest_precision(values, positive)) < precision:
+            short[title], target = best, best
+        thresholds[index] = fit_threshold(values, positive, precision=target, recall=recall)
+    if short and not nearest:
+        raise CodednetError(_too_high(precision, short, len(thresholds)))
     return thresholds
 
 
@@ -79,6 +94,7 @@ def measure_detectors(
     `out_of_distribution` is a table of scores of images that belong to none of the classes. Where there are more
     negatives than `negatives` asks for, a draw that the seed and the class alone decide takes some of them.
     """
+    check_negatives(negatives)
     table, truth = _checked(scores, labels)
     limits = np.asarray(thresholds, dtype=np.float64)
     if limits.shape != table.shape[1:]:
@@ -95,7 +111,8 @@ def measure_detectors(
         positives = table[own, index]
         outside = None
         if strangers is not None:
-            drawn = _draw(np.arange(len(strangers)), len(own), negatives, table.shape[1], (seed, index, 1))
+            many = table.shape[1] > _FEW or len(strangers) > _FEW * len(own)
+            drawn = _draw(np.arange(len(strangers)), len(own), negatives, many, (seed, index, 1))
             outside = _quality(positives, strangers[drawn, index], limits[index])
         detectors.append(
             Detector(
@@ -120,6 +137,16 @@ def mean_quality(qualities: Sequence[Quality]) -> Quality:
     )
 
 
+def _too_high(precision: float | None, short: Mapping[str, float], classes: int) -> str:
+    worst = min(short, key=lambda title: short[title])
+    if len(short) == 1:
+        return f"class {worst!r}: no threshold reaches precision {precision}: at most {short[worst]:.4g}. Ask for less."
+    return (
+        f"{len(short)} of {classes} classes have no threshold that reaches precision {precision}; the least is that of "
+        f"class {worst!r}, at most {short[worst]:.4g}. Ask for less."
+    )
+
+
 def _quality(positives: NDArray[np.float64], negatives: NDArray[np.float64], threshold: float) -> Quality:
     scores = np.concatenate([positives, negatives])
     return measure_quality(scores, np.arange(len(scores)) < len(positives), threshold)
@@ -132,18 +159,16 @@ def _rows(
     own, others = np.flatnonzero(positive), np.flatnonzero(~positive)
     if not len(own):
         raise CodednetError(f"class {title!r} has no image among the labels: every detector needs some.")
-    return own, _draw(others, len(own), negatives, classes, (seed, index, 0))
+    return own, _draw(others, len(own), negatives, classes > _FEW, (seed, index, 0))
 
 
 def _draw(
-    rows: NDArray[np.int64], positives: int, negatives: Negatives, classes: int, seed: tuple[int, int, int]
+    rows: NDArray[np.int64], positives: int, negatives: Negatives, many: bool, seed: tuple[int, int, int]
 ) -> NDArray[np.int64]:
     if negatives == "paper":
-        negatives = NEGATIVES_A_POSITIVE if classes > NEGATIVES_A_POSITIVE + 1 else "all"
-    if negatives == "all":
+        negatives = NEGATIVES_A_POSITIVE if many else "all"
+    if isinstance(negatives, str):
         return rows
-    if not isinstance(negatives, int) or negatives < 1:
-        raise CodednetError(f"negatives must be 'paper', 'all' or a number a positive, at least 1; got {negatives!r}.")
     wanted = min(negatives * positives, len(rows))
     return np.sort(np.random.default_rng(seed).choice(rows, wanted, replace=False))
 

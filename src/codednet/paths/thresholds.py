@@ -65,20 +65,29 @@ def fit_threshold(
 
     Ties go to the highest threshold. A precision that no threshold reaches is refused.
     """
-    if precision is not None and recall is not None:
-        raise CodednetError("a threshold is fitted to a precision or to a recall, not to both: give one of them.")
-    for name, value in (("precision", precision), ("recall", recall)):
-        if value is not None and not 0 < value <= 1:
-            raise CodednetError(f"{name} must be above 0 and at most 1; got {value}.")
+    check_target(precision, recall)
     curve = precision_recall_curve(scores, positive)
     if precision is not None:
-        best = float(curve.precision.max())
-        if best < precision:
+        if (best := float(curve.precision.max())) < precision:
             raise CodednetError(f"no threshold reaches precision {precision}: at most {best:.4g}. Ask for less.")
         return _highest(curve, np.where(curve.precision >= precision, curve.recall, -1.0))
     if recall is not None:
         return _highest(curve, np.where(curve.recall >= recall, curve.precision, -1.0))
     return _highest(curve, curve.f1)
+
+
+def check_target(precision: float | None, recall: float | None) -> None:
+    """Refuse a target that is no share, or two of them."""
+    if precision is not None and recall is not None:
+        raise CodednetError("a threshold is fitted to a precision or to a recall, not to both: give one of them.")
+    for name, value in (("precision", precision), ("recall", recall)):
+        if value is not None and not 0 < value <= 1:
+            raise CodednetError(f"{name} must be above 0 and at most 1; got {value}.")
+
+
+def highest_precision(scores: ArrayLike, positive: ArrayLike) -> float:
+    """The most precision that any threshold gives."""
+    return float(precision_recall_curve(scores, positive).precision.max())
 
 
 def measure_quality(scores: ArrayLike, positive: ArrayLike, threshold: float) -> Quality:

@@ -1,5 +1,6 @@
 """A run folder: where everything of one training lies, and how far it has come."""
 
+import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime
@@ -72,6 +73,11 @@ class RunFolder:
             )
         return load(self.model)
 
+    def weights_digest(self) -> str:
+        """SHA-256 of the network's weights, by which what was fitted to them is known to be theirs."""
+        with (self.model / "model.safetensors").open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
     def write_json(self, name: str, document: Any) -> Path:
         """Write results/NAME.json; the file is there whole or not at all."""
         return self._write(self.results / f"{name}.json", json.dumps(document, indent=2) + "\n")
@@ -124,6 +130,14 @@ def open_run(path: str | Path) -> RunFolder:
     if not folder.config_file.is_file():
         raise CodednetError(f"'{path}' is no run folder: it has no config.yaml. `codednet train RECIPE` makes one.")
     return folder
+
+
+def load_any(model: str | Path) -> "CodedResNeXt":
+    """Network of a run folder, of a saved folder, or of the hub, in evaluation mode."""
+    from codednet.models import load
+
+    folder = RunFolder(Path(model))
+    return folder.load_model() if folder.config_file.is_file() else load(model)
 
 
 def default_path(recipe: str) -> Path:

@@ -10,10 +10,9 @@ from torch import Tensor
 from codednet.data.evaluation import EvaluationTransform, evaluation_transform
 from codednet.data.reading import UnreadableImage, read_image
 from codednet.errors import CodednetError
-from codednet.models import CodedResNeXt, load
+from codednet.models import CodedResNeXt
 from codednet.models.preprocessing import preprocessing
 from codednet.runs.collect import evaluating
-from codednet.runs.folder import RunFolder
 
 COLUMNS = ("path", "label", "confidence", "error")
 SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".ppm", ".pgm", ".avif"}
@@ -30,12 +29,6 @@ class Prediction:
     """Probability of the class, by softmax."""
     error: str | None
     """Why the image could not be read."""
-
-
-def load_any(model: str) -> CodedResNeXt:
-    """Network of a run folder, of a saved folder, or of the hub."""
-    folder = RunFolder(Path(model))
-    return folder.load_model() if folder.config_file.is_file() else load(model)
 
 
 def find_images(paths: Sequence[str]) -> list[Path]:

@@ -1,0 +1,156 @@
+"""`codednet detectors`: a detector of every class, cut out of a run's network, beside what it is compared with."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from codednet.paths import Detector, Quality
+    from codednet.paths.detectors import Negatives
+    from codednet.paths.families import RunDetectors
+
+LISTED = 20
+TITLES = {
+    "extracted": "extracted networks",
+    "whole": "whole network's logits",
+    "baseline_whole": "plain twin's logits",
+    "baseline_extracted": "cut out of the plain twin",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorsConfig:
+    """Make every class's extracted network a detector: fit its threshold, and measure it on the test split.
+
+    Beside them, on the same images, the whole network's own logits as detectors; with a baseline, also the plain twin's
+    logits, and what is cut out of the twin along the same words.
+    """
+
+    run: str
+    """A run folder."""
+    baseline: str | None = None
+    """A run of the plain twin on the same data."""
+    against: str | None = None
+    """Images of no class: mnist, cifar10 or another data set, or a folder of images."""
+    against_root: str | None = None
+    """Folder of the data set that --against names, where it is not ./data."""
+    fit_on: str = "tune-fit"
+    """Split that thresholds are fitted on: tune-fit; or train, as in the paper."""
+    precision: float | None = None
+    """Precision that thresholds are to reach, with the most recall; the largest F1 with neither."""
+    recall: float | None = None
+    """Recall that thresholds are to reach, with the most precision."""
+    negatives: str = "paper"
+    """Negatives a positive: all; a number, drawn; or paper, 9 where there would be more than 10."""
+    seed: int = 0
+    """Seed of the draw of negatives."""
+    root: str | None = None
+    """Folder of the data, where it is another than the run was trained with."""
+    batch: int = 128
+    """Images at a time."""
+    device: str = "auto"
+    """auto, cpu, cuda or mps."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+def run(config: DetectorsConfig) -> int:
+    """Print the tables; write results/detectors.json and results/thresholds.json; exit status 0."""
+    from codednet.paths.families import DetectorOptions, measure_run_detectors
+    from codednet.paths.stored import write_thresholds
+    from codednet.runs.folder import open_run
+
+    folder = open_run(config.run)
+    baseline = None if config.baseline is None else open_run(config.baseline)
+    options = DetectorOptions(
+        fit_on=config.fit_on,
+        precision=config.precision,
+        recall=config.recall,
+        negatives=cast("Negatives", int(given) if (given := config.negatives).isdecimal() else given),
+        seed=config.seed,
+        against=config.against,
+        against_root=config.against_root,
+        root=config.root,
+        batch=config.batch,
+        device=config.device,
+    )
+    found = measure_run_detectors(folder, options, baseline)
+    write_thresholds(folder, found.thresholds)
+    document = asdict(found)
+    folder.write_json("detectors", document)
+    for name in found.unreadable:
+        print(f"left out: {name}", file=sys.stderr)
+    if config.json:
+        print(json.dumps(document))
+    else:
+        _print(found)
+        print(f"thresholds: {folder.results / 'thresholds.json'}; all numbers: {folder.results / 'detectors.json'}")
+    return 0
+
+
+def _print(found: "RunDetectors") -> None:
+    from rich.console import Console
+
+    console = Console()
+    console.print(_sentence(found), highlight=False, soft_wrap=True)
+    console.print(_means("Mean over classes, against images of the other classes", found, "in_distribution"))
+    if found.against is not None:
+        console.print(_means(f"Mean over classes, against {found.against}", found, "out_of_distribution"))
+    detectors = sorted(found.families["extracted"].detectors, key=lambda one: one.in_distribution.f1)
+    console.print(_classes(detectors[:LISTED], found.against))
+    if len(detectors) > LISTED:
+        console.print(f"and {len(detectors) - LISTED} easier ones; --json lists all.")
+    for name, family in found.families.items():
+        if family.missed:
+            few = f"{len(family.missed)} of {len(family.detectors)} classes"
+            console.print(
+                f"{TITLES[name]}: {few} stay below precision {found.precision:g} at every threshold.", soft_wrap=True
+            )
+
+
+def _sentence(found: "RunDetectors") -> str:
+    target = "the largest F1"
+    for name in ("precision", "recall"):
+        if getattr(found, name) is not None:
+            target = f"{name} {getattr(found, name):g}"
+    strangers = "" if found.against is None else f" and {found.images['against']:,} of {found.against}"
+    return (
+        f"Thresholds of {target} on {found.images['fit']:,} images of {found.fit_on}, "
+        f"measured on {found.images['test']:,} test images{strangers}."
+    )
+
+
+def _means(title: str, found: "RunDetectors", which: str) -> "Table":
+    table = _table(title, ["detectors", "precision", "recall", "F1", "AP"])
+    for name, family in found.families.items():
+        quality: Quality = getattr(family, which)
+        table.add_row(TITLES[name], *_shown(quality))
+    return table
+
+
+def _classes(detectors: "list[Detector]", against: str | None) -> "Table":
+    heads = ["class", "threshold", "precision", "recall", "F1", "AP"]
+    if against is not None:
+        heads.append("precision\nagainst\nstrangers")
+    table = _table("Extracted networks, hardest first", heads)
+    for one in detectors:
+        outside = [] if one.out_of_distribution is None else [f"{one.out_of_distribution.precision:.1%}"]
+        table.add_row(one.label, f"{one.threshold:.3f}", *_shown(one.in_distribution), *outside)
+    return table
+
+
+def _shown(quality: "Quality") -> list[str]:
+    return [f"{value:.1%}" for value in (quality.precision, quality.recall, quality.f1, quality.average_precision)]
+
+
+def _table(title: str, heads: Sequence[str]) -> "Table":
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for index, head in enumerate(heads):
+        table.add_column(head, justify="right" if index else "left")
+    return table

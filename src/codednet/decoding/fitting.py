@@ -1,0 +1,108 @@
+"""One readout of classes from branch amplitudes: softmax regression that leans on the words of the code."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from codednet.errors import CodednetError
+
+Array = NDArray[np.float64]
+# Penalties of a class's own weights, as a number of images; which one is chosen by cross-validation.
+PENALTIES = (2.0, 6.0, 20.0, 60.0)
+FOLDS = 5
+
+
+class Readout(NamedTuple):
+    """Scores of classes, `amplitudes @ weight.T + bias`; their softmax is the posterior."""
+
+    weight: Array
+    """(classes, columns)."""
+    bias: Array
+    """(classes,)."""
+
+    def log_posterior(self, amplitudes: Array) -> Array:
+        """Log-probability of every class."""
+        return np.asarray(log_softmax(amplitudes @ self.weight.T + self.bias, axis=1))
+
+
+def fit_readout(
+    amplitudes: Array, words: Array, blocks: NDArray[np.int64], labels: NDArray[np.int64], penalty: float
+) -> Readout:
+    """The readout of largest penalised likelihood.
+
+    A weight is (strength of the block) times (word's entry), plus one of its own whose square costs: with few images
+    the code alone is left, with many every branch counts for every class as much as it tells. `words` is (classes,
+    columns), `blocks` names the block of each column. The problem is convex, and solved to convergence.
+    """
+    images, columns = amplitudes.shape
+    classes = len(words)
+    mean, spread = amplitudes.mean(0), amplitudes.std(0)
+    spread = np.where(spread > 1e-9, spread, 1.0)
+    x = (amplitudes - mean) / spread
+    strengths = int(blocks.max()) + 1
+    owner = np.eye(strengths)[blocks]  # columns x strengths
+    wanted = np.zeros((images, classes))
+    wanted[np.arange(images), labels] = 1
+    # Strengths are all but free; without any cost, perfectly separated images would drive them without end.
+    cost = np.concatenate([np.full(strengths, 1e-3), np.full(classes * (columns + 1), penalty)]) / images
+
+    def weights(p: Array) -> tuple[Array, Array]:
+        own = p[strengths : strengths + classes * columns].reshape(classes, columns)
+        return words * (owner @ p[:strengths]) + own, p[strengths + classes * columns :]
+
+    def loss(p: Array) -> tuple[float, Array]:
+        weight, bias = weights(p)
+        found = log_softmax(x @ weight.T + bias, axis=1)
+        residual = (np.exp(found) - wanted) / images
+        slope = residual.T @ x
+        gradient = np.concatenate([owner.T @ (slope * words).sum(0), slope.ravel(), residual.sum(0)])
+        value = -found[np.arange(images), labels].mean() + (cost * p**2).sum() / 2
+        return float(value), gradient + cost * p
+
+    start = np.concatenate([np.ones(strengths), np.zeros(classes * (columns + 1))])
+    options = {"maxiter": 5000, "maxfun": 10000, "gtol": 1e-6, "ftol": 1e-14}
+    solved = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
+    weight, bias = weights(solved.x)
+    return Readout(weight / spread, bias - (weight / spread) @ mean)
+
+
+def folds_of(labels: NDArray[np.int64], folds: int = FOLDS) -> NDArray[np.int64]:
+    """Number of the fold of each image; every class is spread evenly."""
+    places = np.empty(len(labels), np.int64)
+    places[np.argsort(labels, kind="stable")] = np.arange(len(labels)) % folds
+    return places
+
+
+def crossed(
+    amplitudes: Array, words: Array, blocks: NDArray[np.int64], labels: NDArray[np.int64], penalty: float
+) -> Array:
+    """Log-posteriors of every image by a readout that was fitted without it."""
+    fold = folds_of(labels)
+    found = np.empty((len(labels), len(words)))
+    for number in range(fold.max() + 1):
+        out = fold == number
+        readout = fit_readout(amplitudes[~out], words, blocks, labels[~out], penalty)
+        found[out] = readout.log_posterior(amplitudes[out])
+    return found
+
+
+def choose_penalty(amplitudes: Array, words: Array, blocks: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
+    """The penalty under which images left out are likeliest."""
+    rows = np.arange(len(labels))
+    losses = {
+        penalty: -crossed(amplitudes, words, blocks, labels, penalty)[rows, labels].mean() for penalty in PENALTIES
+    }
+    return min(losses, key=lambda penalty: losses[penalty])
+
+
+def check_fittable(labels: NDArray[np.int64], classes: int) -> None:
+    """Refuse to fit what has fewer than two images of some class."""
+    counts = np.bincount(labels, minlength=classes)
+    if counts.min() < 2:
+        raise CodednetError(
+            f"the joint decoder needs 2 images or more of every class to be fitted on; class {int(counts.argmin())} "
+            f"has {int(counts.min())}. Keep more images for tuning with tune or tune_per_class."
+        )
