@@ -1,8 +1,8 @@
 """Command-line arguments for a dataclass of options, by jsonargparse, spelled as users of other tools expect.
 
 On top of jsonargparse: required fields are positional, `--an-option` is `--an_option`, a flag needs no value, a list
-takes the words that follow it, a field of a nested dataclass is `--owner.field`, and an unknown option names the nearest
-known one.
+takes the words that follow it, a field of a nested dataclass is `--owner.field`, and an unknown option names the
+nearest known one.
 """
 
 import dataclasses

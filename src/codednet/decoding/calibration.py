@@ -114,7 +114,5 @@ def measure_calibration(
     for name, confidence in confidences.items():
         ece, mce = calibration_errors(confidence, predicted == labels, bins)
         bars = reliability(confidence, predicted == labels, bins)
-        found.append(
-            MeasuredConfidence(method=name, ece=ece, mce=mce, quality=qualities.get(name), reliability=bars)
-        )
+        found.append(MeasuredConfidence(method=name, ece=ece, mce=mce, quality=qualities.get(name), reliability=bars))
     return tuple(found)

@@ -1,6 +1,5 @@
 """What was fitted for a run's network, kept beside it: results/decoding.json, valid for these weights alone."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,18 +21,9 @@ class Fitted:
     """Whether something was fitted for other weights, and is left out."""
 
 
-def weights_digest(folder: RunFolder) -> str:
-    """Digest of a run's network: its config, with the words, and its weights."""
-    found = hashlib.sha256()
-    for name in ("config.json", "model.safetensors"):
-        with (folder.model / name).open("rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
-
-
 def keep(folder: RunFolder, section: str, document: dict[str, Any]) -> None:
     """Keep a section, "calibration" or "exits", beside what else was fitted for the same weights."""
-    weights = weights_digest(folder)
+    weights = folder.weights_digest()
     stored = folder.read_json(NAME)
     if not isinstance(stored, dict) or stored.get("weights") != weights:
         stored = {"weights": weights}
@@ -47,7 +37,7 @@ def read_fitted(folder: RunFolder) -> Fitted:
     stored = folder.read_json(NAME)
     if stored is None:
         return Fitted()
-    if stored.get("weights") != weights_digest(folder):
+    if stored.get("weights") != folder.weights_digest():
         return Fitted(stale=True)
     try:
         return Fitted(

@@ -31,7 +31,7 @@ def stranger_loader(
     `root` is that data set's folder, and `own` the network's data, which is no stranger to it. Images are resized,
     cropped, made grey or coloured and normalised as the network's own are in an evaluation.
     """
-    source, indices = _open(against, root, own, model.in_chans)
+    source, indices = find_strangers(against, root, own, model.in_chans)
     cfg = preprocessing(model.config, model.pretrained_cfg)
     size = (cfg.get("test_input_size") or cfg["input_size"])[-1]
     reader = ImageBatches(source, model.in_chans, size, evaluation_transform(cfg, model.in_chans))
@@ -40,7 +40,8 @@ def stranger_loader(
     return EvalLoader(reader, indices, batch=batch, workers=workers, max_unreadable=own.max_unreadable)
 
 
-def _open(against: str, root: str | None, own: DataConfig, in_chans: int) -> tuple[Source, Indices]:
+def find_strangers(against: str, root: str | None, own: DataConfig, in_chans: int) -> tuple[Source, Indices]:
+    """The images, and the places of those that count."""
     _refuse_own(against, root, own)
     if against not in NAMES:
         return _folder(against, root)

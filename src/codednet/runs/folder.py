@@ -74,9 +74,12 @@ class RunFolder:
         return load(self.model)
 
     def weights_digest(self) -> str:
-        """SHA-256 of the network's weights, by which what was fitted to them is known to be theirs."""
-        with (self.model / "model.safetensors").open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        """SHA-256 of the network, its words and its weights, by which what was fitted to it is known to be its own."""
+        found = hashlib.sha256()
+        for name in ("config.json", "model.safetensors"):
+            with (self.model / name).open("rb") as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
+        return found.hexdigest()
 
     def write_json(self, name: str, document: Any) -> Path:
         """Write results/NAME.json; the file is there whole or not at all."""
