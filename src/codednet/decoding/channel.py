@@ -17,7 +17,7 @@ PRIOR = 4.0
 
 @dataclass(frozen=True)
 class Channel:
-    """Amplitude of each branch, given the bit of the word: a mean and a spread for 0 and for 1, branches independent."""
+    """Amplitude of each branch given the bit of the word, 0 or 1: a mean and a spread; branches are independent."""
 
     means: Float[Tensor, "bits columns"]
     spreads: Float[Tensor, "bits columns"]

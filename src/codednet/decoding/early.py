@@ -57,7 +57,8 @@ class AgreementTable:
 def agreement_table(agree: Bool[Tensor, "images blocks"], right: Bool[Tensor, " images"]) -> AgreementTable:
     """Accuracy by the number of decoders that agree with the prediction.
 
-    >>> table = agreement_table(torch.tensor([[True, True], [True, False], [False, True]]), torch.tensor([1, 1, 0]) == 1)
+    >>> agree = torch.tensor([[True, True], [True, False], [False, True]])
+    >>> table = agreement_table(agree, torch.tensor([True, True, False]))
     >>> [(row.agreeing, row.images, row.accuracy) for row in table.rows]
     [(0, 0, None), (1, 2, 0.5), (2, 1, 1.0)]
     """

@@ -62,9 +62,14 @@ def fit_readout(
         value = -found[np.arange(images), labels].mean() + (cost * p**2).sum() / 2
         return float(value), gradient + cost * p
 
-    start = np.concatenate([np.ones(strengths), np.zeros(classes * (columns + 1))])
-    options = {"maxiter": 5000, "maxfun": 10000, "gtol": 1e-6, "ftol": 1e-14}
-    solved = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
+    start: Array = np.concatenate([np.ones(strengths), np.zeros(classes * (columns + 1))])
+    solved = minimize(
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 5000, "maxfun": 10000, "gtol": 1e-6, "ftol": 1e-14},
+    )
     weight, bias = weights(solved.x)
     return Readout(weight / spread, bias - (weight / spread) @ mean)
 

@@ -1,8 +1,8 @@
 """Guided inference: an early posterior names candidates, and of the last coded stage only their branches are evaluated.
 
 An experiment of ours. The candidates of an image are its likeliest classes, until their probabilities reach a mass; the
-union of their words says which branches of the stage are kept. The others are removed as `trace(keep=...)` removes them,
-whose result is that of a network that lacks them.
+union of their words says which branches of the stage are kept. The others are removed as `trace(keep=...)` removes
+them, whose result is that of a network that lacks them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -101,7 +101,7 @@ def guided_curve(
     sums = torch.zeros(len(masses), 4, dtype=torch.float64)
     images, full, before = 0, 0.0, 0.0
     with evaluating(model, torch.device(device)):
-        decoder.to(device)
+        decoder = decoder.to(device)
         for batch in batches:
             x, labels = batch.images.to(device), batch.labels.to(device)
             if not images:
@@ -142,7 +142,7 @@ def guided_curve(
 
 def _enter(model: CodedResNeXt, stage: GuidedStage, x: Tensor) -> tuple[str, Tensor, list[Tensor]]:
     """Name of the stage's first block, its input, and the energies on the way to it."""
-    energies = []
+    energies: list[Tensor] = []
     for step in model.walk(x):
         if step.name == stage.blocks[0]:
             return step.name, step.input, energies

@@ -43,10 +43,11 @@ class JointDecoder:
         return len(self._biases[0])
 
     def to(self, device: torch.device | str) -> "JointDecoder":
-        """This decoder with its weights on a device."""
-        self._weights = [weight.to(device) for weight in self._weights]
-        self._biases = [bias.to(device) for bias in self._biases]
-        return self
+        """The same decoder with its weights on a device; this one stays where it is."""
+        moved = JointDecoder(self.blocks, self.readouts)
+        moved._weights = [weight.to(device) for weight in self._weights]
+        moved._biases = [bias.to(device) for bias in self._biases]
+        return moved
 
     def see(
         self, seen: Float[Tensor, "batch before"] | None, energies: Float[Tensor, "batch branches"]

@@ -1,4 +1,4 @@
-"""How far confidences can be believed: calibration errors, Brier score, likelihood, and the data of reliability diagrams.
+"""How far confidences can be believed: calibration errors, Brier score, likelihood, data of reliability diagrams.
 
 Bins are (a, b], as in the paper; a confidence of 0, which no softmax gives, is counted in the first.
 """
@@ -123,4 +123,4 @@ def _sums(confidence: Tensor, right: Tensor, bins: int) -> tuple[NDArray[np.floa
         raise CodednetError(f"confidences must lie from 0 to 1; got {values.min():g} to {values.max():g}.")
     places = bin_places(values, bins)
     weights = np.ones_like(values), values, right.double().numpy()
-    return tuple(np.bincount(places, weight, minlength=bins) for weight in weights)
+    return tuple(np.bincount(places, weight, minlength=bins).astype(np.float64) for weight in weights)

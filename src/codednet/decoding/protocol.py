@@ -4,6 +4,7 @@ What is fitted here lives and dies with the record; nothing of it is kept for pr
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from statistics import fmean, stdev
 
@@ -99,7 +100,8 @@ def run_protocol(
     """ECE, MCE and more of every method, over stratified splits; without early decoders only of softmax and h_T."""
     if splits < 1:
         raise CodednetError(f"there must be 1 split or more; got {splits}.")
-    records, literals = [], []
+    records: list[ShareRecord] = []
+    literals: list[LiteralRecord] = []
     for share in shares:
         parts = [draw_split(labels.numpy(), logits.shape[1], share, seed, number) for number in range(splits)]
         fit, measured = (torch.from_numpy(np.stack(part)) for part in zip(*parts, strict=True))
@@ -188,10 +190,8 @@ def _literally(
         converged = fit_temperatures(logits[fit][None], labels[fit][None], batch).split(0)
         errors = _errors(logits[measured], labels[measured], agree[measured], bins)
         literal: Temperature | None = None
-        try:
+        with suppress(CodednetError):
             literal = literal_fit(logits[fit], labels[fit], agreed)
-        except CodednetError:
-            pass
         own = (None, None) if literal is None else errors(literal)
         best = errors(converged)
         yield LiteralRecord(

@@ -142,14 +142,14 @@ class _Answers:
 
     def done(self, logits: Tensor) -> Staged:
         """All answers in order."""
-        columns = (
-            self._labels,
-            self._confidence,
-            self._exits,
-            self._agreeing,
-            np.flatnonzero(self._exits == self._looks),
+        return Staged(
+            labels=torch.from_numpy(self._labels),
+            confidence=torch.from_numpy(self._confidence),
+            exits=torch.from_numpy(self._exits),
+            agreeing=torch.from_numpy(self._agreeing),
+            through=torch.from_numpy(np.flatnonzero(self._exits == self._looks)),
+            logits=logits,
         )
-        return Staged(*map(torch.from_numpy, columns), logits)
 
 
 def rows(x: Float[Tensor, "batch ..."], places: Int[Tensor, " some"]) -> Float[Tensor, "some ..."]:

@@ -157,7 +157,7 @@ class _Problem(NamedTuple):
         return ((self.z * inverse).exp_().sum(0).log_() - self.true * inverse).mean(1)
 
     def derivatives(self, linear: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean negative log-likelihood, its gradient and its Hessian in (T, T tau), in which temperatures are linear."""
+        """Mean negative log-likelihood, its gradient and Hessian in (T, T tau), in which temperatures are linear."""
         inverse = self._temperatures(linear).reciprocal()
         p = (self.z * inverse).exp_()
         total = p.sum(0)
@@ -202,8 +202,9 @@ def _newton_step(gradient: Tensor, hessian: Tensor) -> Tensor:
     """Newton's step, uphill curvature turned round, no longer than 2 in all."""
     values, vectors = torch.linalg.eigh(hessian)
     values = values.abs().clamp_min(1e-12 + 1e-9 * values.abs().amax(1, keepdim=True))
-    step = -(vectors @ ((vectors.mT @ gradient[:, :, None]) / values[:, :, None]))[:, :, 0]
-    return step * (2 / step.norm(dim=1, keepdim=True).clamp_min(1e-30)).clamp_max(1)
+    step: Tensor = -(vectors @ ((vectors.mT @ gradient[:, :, None]) / values[:, :, None]))[:, :, 0]
+    length = torch.linalg.vector_norm(step, dim=1, keepdim=True)
+    return step * (2 / length.clamp_min(1e-30)).clamp_max(1)
 
 
 def _searched(problem: _Problem, free: Tensor, step: Tensor, gradient: Tensor, nll: Tensor, bounds: Tensor) -> Tensor:
