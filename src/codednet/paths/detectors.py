@@ -35,8 +35,8 @@ class Detector:
     """Least score that it says yes to."""
     in_distribution: Quality
     """Against images of the other classes."""
-    out_of_distribution: Quality | None
-    """Against images of no class, the positives being the same; None if there were no such images."""
+    out_of_distribution: Mapping[str, Quality]
+    """Against images of no class, by the name that they were given with; the positives are the same."""
 
 
 def check_negatives(negatives: object) -> None:
@@ -84,36 +84,31 @@ def measure_detectors(
     labels: ArrayLike,
     thresholds: ArrayLike,
     *,
-    out_of_distribution: ArrayLike | None = None,
+    out_of_distribution: Mapping[str, ArrayLike] | None = None,
     negatives: Negatives = "paper",
     seed: int = 0,
     names: Sequence[str] | None = None,
 ) -> tuple[Detector, ...]:
     """Every class's detector, measured on scores that its threshold was not fitted on.
 
-    `out_of_distribution` is a table of scores of images that belong to none of the classes. Where there are more
-    negatives than `negatives` asks for, a draw that the seed and the class alone decide takes some of them.
+    `out_of_distribution` holds tables of scores of images that belong to none of the classes, by name. Where there are
+    more negatives than `negatives` asks for, a draw that the seed and the class alone decide takes some of them.
     """
     check_negatives(negatives)
     table, truth = _checked(scores, labels)
     limits = np.asarray(thresholds, dtype=np.float64)
     if limits.shape != table.shape[1:]:
         raise CodednetError(f"there must be a threshold for each of the {table.shape[1]} columns; got {limits.shape}.")
-    strangers = None if out_of_distribution is None else _table(out_of_distribution)
-    if strangers is not None and strangers.shape[1] != table.shape[1]:
-        raise CodednetError(
-            f"both tables must have a column for each of the {table.shape[1]} classes; "
-            f"that out of distribution has {strangers.shape[1]}."
-        )
+    strangers = _strangers(out_of_distribution, table.shape[1])
     detectors = []
     for index, title in enumerate(_titles(table, names)):
         own, others = _rows(truth == index, negatives, table.shape[1], title, seed, index)
         positives = table[own, index]
-        outside = None
-        if strangers is not None:
-            many = table.shape[1] > _FEW or len(strangers) > _FEW * len(own)
-            drawn = _draw(np.arange(len(strangers)), len(own), negatives, many, (seed, index, 1))
-            outside = _quality(positives, strangers[drawn, index], limits[index])
+        outside = {}
+        for name, one in strangers.items():
+            many = table.shape[1] > _FEW or len(one) > _FEW * len(own)
+            drawn = _draw(np.arange(len(one)), len(own), negatives, many, (seed, index, 1))
+            outside[name] = _quality(positives, one[drawn, index], limits[index])
         detectors.append(
             Detector(
                 label=title,
@@ -186,6 +181,18 @@ def _checked(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64],
             "Images of no class belong to out_of_distribution."
         )
     return table, truth.astype(np.int64)
+
+
+def _strangers(tables: Mapping[str, ArrayLike] | None, classes: int) -> dict[str, NDArray[np.float64]]:
+    if not isinstance(tables, Mapping | None):
+        raise CodednetError("out_of_distribution holds tables of scores by name, as in {'noise': scores}.")
+    found = {name: _table(scores) for name, scores in (tables or {}).items()}
+    for name, table in found.items():
+        if table.shape[1] != classes:
+            raise CodednetError(
+                f"all tables must have a column for each of the {classes} classes; that of {name} has {table.shape[1]}."
+            )
+    return found
 
 
 def _table(scores: ArrayLike) -> NDArray[np.float64]:

@@ -36,13 +36,17 @@ def write_thresholds(folder: RunFolder, thresholds: Thresholds) -> None:
 
 def read_thresholds(folder: RunFolder) -> Thresholds | None:
     """The thresholds that the run keeps; None if there are none. Those of other weights are refused."""
-    document = folder.read_json(NAME)
-    if document is None:
-        return None
-    found = from_document(Thresholds, document, f"'{folder.results / NAME}.json'")
+    advice = f"fit them again with `codednet detectors {folder.path}`."
+    where = f"'{folder.results / NAME}.json'"
+    try:
+        document = folder.read_json(NAME)
+        if document is None:
+            return None
+        found = from_document(Thresholds, document, where)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise CodednetError(f"{where} holds no thresholds ({error}): {advice}") from None
     if found.weights != folder.weights_digest():
         raise CodednetError(
-            f"the thresholds of '{folder.path}' were fitted to other weights than it has now: "
-            f"fit them again with `codednet detectors {folder.path}`."
+            f"the thresholds of '{folder.path}' were fitted to other weights than it has now: {advice}"
         )
     return found
