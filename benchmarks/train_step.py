@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=defaults.batch)
     parser.add_argument("--rounds", type=int, default=defaults.rounds)
     parser.add_argument("--threads", type=int, default=defaults.threads)
+    parser.add_argument("--device", default=defaults.device)
     parser.add_argument("--limit", type=float, default=defaults.limit)
     parser.add_argument("--naive", action="store_true")
     parser.add_argument("--json", action="store_true")

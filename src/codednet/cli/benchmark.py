@@ -31,6 +31,8 @@ class BenchmarkConfig:
     """Timings of each; every round runs all of them in turn."""
     threads: int = 0
     """Threads of torch; 0 leaves its own choice."""
+    device: str = "auto"
+    """auto, cpu, cuda or mps."""
     naive: bool = False
     """Measure the training step of the naive form as well, which builds the full (batch, N, C, H, W) tensor."""
     limit: float = 0.05
@@ -69,7 +71,12 @@ def run(config: BenchmarkConfig) -> int:
                 rows.append(row)
                 print(_line(row), file=sys.stderr if config.json else sys.stdout, flush=True)
     if config.json:
-        machine = {"torch": torch.__version__, "threads": torch.get_num_threads(), "limit": config.limit}
+        machine = {
+            "torch": torch.__version__,
+            "device": _device_name(config.device),
+            "threads": torch.get_num_threads(),
+            "limit": config.limit,
+        }
         print(json.dumps({"machine": machine, "rows": [asdict(row) for row in rows]}))
     return 0
 
@@ -96,13 +103,18 @@ def _measure(name: str, precision: str, config: BenchmarkConfig) -> list[Row]:
 def _training(name: str, precision: str, config: BenchmarkConfig) -> list[Row]:
     from codednet.measure import compare, training_step
 
-    plain, coded, images = _networks(name, config.batch)
+    plain, coded, images = _networks(name, config.batch, config.device)
     options = {"bf16": precision == "bf16"}
     calls = {"training": training_step(coded, images, _loss, **options)}
     if config.naive:
-        calls["training, naive form"] = training_step(_naive(name), images, _loss, **options)
+        calls["training, naive form"] = training_step(_naive(name).to(images.device), images, _loss, **options)
     results = compare(
-        training_step(plain, images, _loss, **options), calls, rounds=config.rounds, warmup=1, limit=config.limit
+        training_step(plain, images, _loss, **options),
+        calls,
+        rounds=config.rounds,
+        warmup=1,
+        limit=config.limit,
+        device=images.device,
     )
     return [_timed(name, result.name, precision, config.batch, result) for result in results]
 
@@ -110,7 +122,7 @@ def _training(name: str, precision: str, config: BenchmarkConfig) -> list[Row]:
 def _inference(name: str, precision: str, batch: int, config: BenchmarkConfig) -> Row:
     from codednet.measure import compare, inference
 
-    plain, coded, images = _networks(name, batch)
+    plain, coded, images = _networks(name, batch, config.device)
     bf16 = precision == "bf16"
     # About as many images a timing, whatever the batch.
     inner = max(1, 16 // batch)
@@ -120,6 +132,7 @@ def _inference(name: str, precision: str, batch: int, config: BenchmarkConfig) -
         rounds=2 * config.rounds,
         inner=inner,
         limit=config.limit,
+        device=images.device,
     )
     return _timed(name, "inference", precision, batch, result)
 
@@ -127,12 +140,12 @@ def _inference(name: str, precision: str, batch: int, config: BenchmarkConfig) -
 def _memory(name: str, precision: str, config: BenchmarkConfig) -> Row:
     from codednet.measure import peak_bytes, training_step
 
-    plain, coded, images = _networks(name, config.batch)
+    plain, coded, images = _networks(name, config.batch, config.device)
     peaks = []
     for model in (plain, coded):
         step = training_step(model, images, _loss, bf16=precision == "bf16")
         step()  # the optimiser's state exists from the second step on
-        peaks.append(peak_bytes(step))
+        peaks.append(peak_bytes(step, images.device))
     return Row(
         model=name,
         what="peak memory of a training step",
@@ -162,17 +175,20 @@ def _timed(name: str, what: str, precision: str, batch: int, result: object) -> 
     )
 
 
-def _networks(name: str, batch: int) -> "tuple[CodedResNeXt, CodedResNeXt, Tensor]":
-    """Plain twin, coded network and random images, all in channels_last."""
+def _networks(name: str, batch: int, device: str) -> "tuple[CodedResNeXt, CodedResNeXt, Tensor]":
+    """Plain twin, coded network and random images, all in channels_last on the device."""
     import torch
 
     from codednet.models import create_model
+    from codednet.runs.collect import pick_device
+
+    where = pick_device(device)
 
     coded = create_model(name).to(memory_format=torch.channels_last)
     plain = create_model(name.removeprefix("coded_")).to(memory_format=torch.channels_last)
     size = 160 if "resnext50" in name else coded.pretrained_cfg["input_size"][-1]
     images = torch.randn(batch, 3, size, size).to(memory_format=torch.channels_last)
-    return plain, coded, images
+    return plain.to(where), coded.to(where), images.to(where)
 
 
 def _naive(name: str) -> "CodedResNeXt":
@@ -201,6 +217,17 @@ def _loss(model: "nn.Module", images: "Tensor") -> "Tensor":
     labels = torch.arange(len(images), device=images.device) % 10
     trace = model.trace(images)  # type: ignore[operator]
     return total_loss(trace, labels, model.words, mu=6.0)  # type: ignore[arg-type]
+
+
+def _device_name(device: str) -> str:
+    """What it is measured on, as far as the system tells."""
+    import torch
+
+    from codednet.runs.collect import pick_device
+    from codednet.runs.environment import processor
+
+    where = pick_device(device)
+    return torch.cuda.get_device_name(where) if where.type == "cuda" else processor()
 
 
 def _line(row: Row) -> str:
