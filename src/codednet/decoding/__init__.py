@@ -45,7 +45,15 @@ if TYPE_CHECKING:
         draw_split,
         run_protocol,
     )
-    from codednet.decoding.risk import THRESHOLDS, RiskChoice, choose_threshold, exit_loss, needed_images, risk_p_value
+    from codednet.decoding.risk import (
+        THRESHOLDS,
+        RiskChoice,
+        allowed_bad,
+        choose_threshold,
+        exit_loss,
+        needed_images,
+        risk_p_value,
+    )
     from codednet.decoding.staged import NEVER, Staged, StagedRunner
     from codednet.decoding.store import Fitted, keep, read_fitted
     from codednet.decoding.strangers import (
@@ -105,6 +113,7 @@ _HOME = {
     "accuracy_by_block": "early",
     "agreement_table": "early",
     "agreements": "early",
+    "allowed_bad": "risk",
     "amplitudes": "joint",
     "auroc": "strangers",
     "calibration_errors": "metrics",
@@ -178,6 +187,7 @@ __all__ = [
     "accuracy_by_block",
     "agreement_table",
     "agreements",
+    "allowed_bad",
     "amplitudes",
     "auroc",
     "calibration_errors",

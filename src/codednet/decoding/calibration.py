@@ -11,6 +11,7 @@ from codednet.decoding.channel import Channel, fit_channel
 from codednet.decoding.early import AgreementRow, AgreementTable, agreement_table, agreements
 from codednet.decoding.metrics import CalibrationQuality, ReliabilityBin, calibration_errors, quality, reliability
 from codednet.decoding.temperature import Temperature, fit_temperature
+from codednet.errors import CodednetError
 from codednet.models import CodedResNeXt
 from codednet.runs.collect import Collected
 
@@ -29,6 +30,10 @@ class Calibration:
     """None of a network without early decoders, as are the next two."""
     agreement: AgreementTable | None
     channel: Channel | None
+
+    def __post_init__(self) -> None:
+        if self.fitted_on != FITTED_ON:
+            raise CodednetError(f"what predictions use is fitted on {FITTED_ON}; this was on {self.fitted_on!r}.")
 
     def confidence(
         self, logits: Float[Tensor, "images classes"], agree: Bool[Tensor, "images blocks"] | None

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from codednet.decoding.joint import JointDecoder, JointFit
-from codednet.decoding.risk import THRESHOLDS, RiskChoice, choose_threshold, exit_loss
+from codednet.decoding.risk import THRESHOLDS, RiskChoice, allowed_bad, choose_threshold, exit_loss
 from codednet.decoding.staged import NEVER, StagedRunner
 from codednet.errors import CodednetError
 from codednet.measure import multiply_adds
@@ -110,24 +110,26 @@ def choose_rule(
     if len(set(fit.indices.tolist()) & set(risk.indices.tolist())):
         raise CodednetError("the images that the threshold is chosen on must not be among those that are fitted on.")
     joint = JointFit(fit.energies, model.codes, fit.labels)
-    blocks = choose_looks(joint, fit, exit_costs(model, joint.decoder(), size), epsilon)
+    # How many of the images may be bad says how strict the threshold will be; what they are has no part in it.
+    share = max(0, allowed_bad(len(risk.labels), epsilon, delta)) / len(risk.labels)
+    blocks = choose_looks(joint, fit, exit_costs(model, joint.decoder(), size), share)
     decoder = joint.decoder(blocks)
     posteriors = Posteriors.of(decoder.log_posteriors(risk.energies), risk)
     choice = choose_threshold(posteriors.bad, len(risk.labels), epsilon, delta)
     return ExitRule(looks=tuple(model.coded_blocks[block] for block in blocks), decoder=decoder, choice=choice)
 
 
-def choose_looks(joint: JointFit, fit: Collected, costs: Sequence[float], epsilon: float) -> tuple[int, ...]:
+def choose_looks(joint: JointFit, fit: Collected, costs: Sequence[float], share: float) -> tuple[int, ...]:
     """Coded blocks worth reading: added one by one, as long as the mean cost falls.
 
     `costs` are those of leaving at each coded block, and last of going through. Judged on images that the readouts
-    were fitted without, at the loosest threshold that is wrong on half of epsilon.
+    were fitted without, at the loosest threshold with which at most this share of them is bad.
     """
     chosen: tuple[int, ...] = ()
     best = 1.0
     while len(chosen) < joint.num_blocks:
         options = {
-            blocks: _mean_cost(joint, blocks, fit, costs, epsilon)
+            blocks: _mean_cost(joint, blocks, fit, costs, share)
             for block in range(joint.num_blocks)
             if block not in chosen
             for blocks in [tuple(sorted((*chosen, block)))]
@@ -188,15 +190,13 @@ def exit_curve(
     return tuple(points)
 
 
-def _mean_cost(
-    joint: JointFit, blocks: tuple[int, ...], fit: Collected, costs: Sequence[float], epsilon: float
-) -> float:
+def _mean_cost(joint: JointFit, blocks: tuple[int, ...], fit: Collected, costs: Sequence[float], share: float) -> float:
     """Share of the whole network's cost that these looks are expected to leave."""
     posteriors = Posteriors.of(joint.held_out(blocks), fit)
     images = len(fit.labels)
     limit = NEVER
     for threshold in THRESHOLDS:
-        if posteriors.bad(threshold) > epsilon / 2 * images:
+        if posteriors.bad(threshold) > share * images:
             break
         limit = threshold
     exits = posteriors.exits(limit)

@@ -51,7 +51,20 @@ def needed_images(epsilon: float, delta: float) -> int:
     299
     """
     _check(epsilon, delta)
-    return math.ceil(math.log(delta) / math.log1p(-epsilon))
+    # Where the quotient is a whole number, rounding must not ask for an image more.
+    return max(1, math.ceil(math.log(delta) / math.log1p(-epsilon) * (1 - 1e-12)))
+
+
+def allowed_bad(images: int, epsilon: float, delta: float) -> int:
+    """Most bad images with which a threshold passes; -1 if none does.
+
+    >>> allowed_bad(600, 0.01, 0.05), allowed_bad(298, 0.01, 0.05)
+    (1, -1)
+    """
+    if images < needed_images(epsilon, delta):
+        return -1
+    found = int(binom.ppf(delta, images, epsilon))
+    return found if risk_p_value(found, images, epsilon) <= delta else found - 1
 
 
 def risk_p_value(bad: int, images: int, epsilon: float) -> float:
@@ -94,30 +107,27 @@ def choose_threshold(
         return RiskChoice(
             threshold=None, epsilon=epsilon, delta=delta, images=images, bad=0, p_value=None, tested=0, why=why
         )
-    passed: tuple[float, int, float] | None = None
-    tested = 0
+    allowed, tested = allowed_bad(images, epsilon, delta), 0
+    passed: tuple[float | None, int] | None = None
     for threshold in thresholds:
         tested += 1
         bad = bad_at(threshold)
-        p_value = risk_p_value(bad, images, epsilon)
-        if p_value > delta:
+        if bad > allowed:
             break
-        passed = threshold, bad, p_value
+        passed = threshold, bad
+    why = ""
     if passed is None:
         why = f"even the strictest threshold is wrong too often to promise a risk of {epsilon:.3g}: {bad} of {images}."
-        return RiskChoice(
-            threshold=None, epsilon=epsilon, delta=delta, images=images, bad=bad, p_value=p_value, tested=1, why=why
-        )
-    threshold, bad, p_value = passed
+        passed = None, bad
     return RiskChoice(
-        threshold=threshold,
+        threshold=passed[0],
         epsilon=epsilon,
         delta=delta,
         images=images,
-        bad=bad,
-        p_value=p_value,
+        bad=passed[1],
+        p_value=risk_p_value(passed[1], images, epsilon),
         tested=tested,
-        why="",
+        why=why,
     )
 
 

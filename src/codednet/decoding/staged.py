@@ -13,6 +13,7 @@ from codednet.decoding.joint import JointDecoder
 from codednet.errors import CodednetError
 from codednet.models import CodedResNeXt
 from codednet.models.block import CodedBottleneck
+from codednet.nn.decode import nearest_codeword
 from codednet.nn.projection import Reading
 
 NEVER = 2.0
@@ -97,7 +98,7 @@ class StagedRunner:
             scale = reading.scale[:, :1]
             seen = self.decoder.see(seen, reading.energies)
             if self._words is not None:
-                votes.append((reading.energies @ self._words[look].T).argmax(1))
+                votes.append(nearest_codeword(reading.energies, self._words[look]))
             sure = self.decoder.scores(look, seen).softmax(1).max(1)
             leaves = sure.values.cpu().numpy() >= self.thresholds[look]
             if leaves.any():

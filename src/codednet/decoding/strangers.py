@@ -38,22 +38,31 @@ def stranger_scores(
     logits: Float[Tensor, "images classes"],
     energies: Sequence[Float[Tensor, "images _"]],
     codes: Sequence[Words],
-    channel: Channel,
+    channel: Channel | None,
 ) -> dict[str, Float[Tensor, " images"]]:
-    """Every score of every image; those of the code are means over the blocks, but for the channel's likelihood."""
+    """Every score of every image; those of the code are means over the blocks, but for the channel's likelihood.
+
+    Of a network without coded blocks those of the logits alone; `channel` is then None.
+    """
+    if logits.shape[1] < 2:
+        raise CodednetError("scores of strangers need a network of 2 classes or more; this one has 1.")
     z = logits.double()
-    distances = [_distances(found, code) for found, code in zip(energies, codes, strict=True)]
-    nearest = [found.topk(2, dim=1, largest=False).values for found in distances]
+    found = {
+        "max_softmax": -z.softmax(1).amax(1),
+        "max_logit": -z.amax(1),
+        "energy_score": -z.logsumexp(1),
+    }
+    if channel is None:
+        return found
+    distances = [_distances(one, code) for one, code in zip(energies, codes, strict=True)]
+    nearest = [one.topk(2, dim=1, largest=False).values for one in distances]
     agree = agreements(z.argmax(1), energies, codes)
     return {
         "distance": torch.stack([two[:, 0] for two in nearest]).mean(0),
         "margin": torch.stack([two[:, 0] - two[:, 1] for two in nearest]).mean(0),
         "disagreement": 1 - agree.double().mean(1),
         "channel": -channel.log_likelihood(energies),
-        "max_softmax": -z.softmax(1).amax(1),
-        "max_logit": -z.amax(1),
-        "energy_score": -z.logsumexp(1),
-    }
+    } | found
 
 
 def separations(own: Mapping[str, Tensor], strangers: Mapping[str, Tensor]) -> tuple[Separation, ...]:

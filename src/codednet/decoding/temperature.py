@@ -120,7 +120,7 @@ def literal_fit(
 ) -> Temperature:
     """The paper's own fit: gradient steps from T = 1 and tau = 0, which need not have converged.
 
-    Refused where a step leaves the temperatures that are positive for every pattern.
+    Refused where the last step ends outside the temperatures that are positive for every pattern.
     """
     z = logits.double()
     temperature = torch.ones(1, dtype=torch.float64, requires_grad=True)
@@ -144,7 +144,12 @@ class _Problem(NamedTuple):
 
     @classmethod
     def of(cls, logits: Tensor, labels: Tensor, agree: Tensor | None) -> "_Problem":
-        z = logits.double().permute(2, 0, 1).contiguous()
+        if not labels.numel() or not bool(torch.isfinite(logits).all()):
+            raise CodednetError(
+                f"temperatures are fitted on finite logits of one image or more; got {labels.numel()} images"
+                f"{' and logits that hold NaN or infinity' if labels.numel() else ''}."
+            )
+        z = logits.permute(2, 0, 1).to(torch.float64, memory_format=torch.contiguous_format, copy=True)
         z -= z.amax(0)
         ones = torch.ones(*labels.shape, 1, dtype=torch.float64)
         pattern = ones if agree is None else torch.cat((ones, agree.double()), 2)
@@ -204,7 +209,8 @@ def _newton_step(gradient: Tensor, hessian: Tensor) -> Tensor:
     values = values.abs().clamp_min(1e-12 + 1e-9 * values.abs().amax(1, keepdim=True))
     step: Tensor = -(vectors @ ((vectors.mT @ gradient[:, :, None]) / values[:, :, None]))[:, :, 0]
     length = torch.linalg.vector_norm(step, dim=1, keepdim=True)
-    return step * (2 / length.clamp_min(1e-30)).clamp_max(1)
+    step *= (2 / length.clamp_min(1e-30)).clamp_max(1)
+    return step
 
 
 def _searched(problem: _Problem, free: Tensor, step: Tensor, gradient: Tensor, nll: Tensor, bounds: Tensor) -> Tensor:
