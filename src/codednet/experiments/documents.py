@@ -24,38 +24,55 @@ def to_document(value: Any) -> Any:
 
 
 def from_document(form: type[T], document: Any) -> T:
-    """The record of this form that the JSON values describe; ValueError, KeyError or TypeError if they do not."""
+    """The record of this form that the JSON values describe; ValueError, KeyError or TypeError if they do not.
+
+    A number that became null is NaN again.
+    """
     return cast(T, _read(form, document))
 
 
 def _read(hint: Any, value: Any) -> Any:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any or origin is typing.Literal:
+    if hint is Any:
         return value
+    if origin is typing.Literal:
+        return _checked(value, value in inner, hint)
     if origin in (typing.Union, types.UnionType):
         return _read_one_of(inner, value)
     if is_dataclass(hint) and isinstance(hint, type):
+        entries = _checked(value, isinstance(value, Mapping), hint)
         hints = typing.get_type_hints(hint)
-        return hint(**{field.name: _read(hints[field.name], value[field.name]) for field in fields(hint)})
-    if origin is tuple:
-        if len(inner) == 2 and inner[1] is Ellipsis:
-            return tuple(_read(inner[0], entry) for entry in value)
-        return tuple(_read(kind, entry) for kind, entry in zip(inner, value, strict=True))
-    if origin in (list, Sequence):
-        return [_read(inner[0], entry) for entry in value]
+        return hint(**{field.name: _read(hints[field.name], entries[field.name]) for field in fields(hint)})
+    if origin in (tuple, list, Sequence):
+        return _read_entries(hint, _checked(value, isinstance(value, list | tuple), hint))
     if origin in (dict, Mapping):
-        return {_key(inner[0], key): _read(inner[1], entry) for key, entry in value.items()}
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, hint):
-        raise ValueError(f"{value!r} is no {hint}")
-    return value
+        entries = _checked(value, isinstance(value, Mapping), hint)
+        return {_key(inner[0], key): _read(inner[1], entry) for key, entry in entries.items()}
+    return _read_scalar(hint, value)
+
+
+def _read_scalar(hint: Any, value: Any) -> Any:
+    if isinstance(value, bool):
+        return _checked(value, hint is bool, hint)
+    if hint is float:
+        return math.nan if value is None else float(_checked(value, isinstance(value, int | float), hint))
+    return _checked(value, isinstance(value, hint), hint)
+
+
+def _read_entries(hint: Any, values: Sequence[Any]) -> Any:
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is not tuple:
+        return [_read(inner[0], value) for value in values]
+    if len(inner) == 2 and inner[1] is Ellipsis:
+        return tuple(_read(inner[0], value) for value in values)
+    return tuple(_read(kind, value) for kind, value in zip(inner, values, strict=True))
 
 
 def _read_one_of(kinds: Sequence[Any], value: Any) -> Any:
     if value is None and type(None) in kinds:
         return None
-    for kind in kinds:
+    # Where both are possible, 1 is a whole number.
+    for kind in sorted(kinds, key=lambda kind: kind is float):
         if kind is type(None):
             continue
         try:
@@ -65,5 +82,11 @@ def _read_one_of(kinds: Sequence[Any], value: Any) -> Any:
     raise ValueError(f"{value!r} is none of {kinds}")
 
 
+def _checked(value: Any, fits: bool, hint: Any) -> Any:
+    if not fits:
+        raise ValueError(f"{value!r} is no {hint}")
+    return value
+
+
 def _key(kind: Any, key: str) -> Any:
-    return int(key) if kind is int else key
+    return kind(key) if kind in (int, float) else key

@@ -1,7 +1,8 @@
 """What an experiment is: a question asked of a run, the record that answers it, and how the record is kept."""
 
+import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from codednet.experiments.documents import to_document
@@ -13,6 +14,10 @@ R = TypeVar("R")
 Need: TypeAlias = Literal["coded", "tune", "baseline", "sweep", "against"]
 """What an experiment cannot do without: coded blocks, a tune split, the plain twin, a sweep, images of no class."""
 Cell: TypeAlias = str | int | float | None
+
+
+# Letters of options in a file's name; of more, a digest stands for the rest.
+_LONGEST = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +65,8 @@ class Experiment(Generic[O, R]):
             return f"{self.name}-{self.variant(options)}"
         changed = changed_options(options)
         spelled = ",".join(f"{key}={value}" for key, value in changed.items())
+        if len(spelled) > _LONGEST:
+            spelled = f"{spelled[:_LONGEST]}-{hashlib.sha256(spelled.encode()).hexdigest()[:8]}"
         return f"{self.name}-{_plain(spelled)}" if changed else self.name
 
 
@@ -70,8 +77,6 @@ def changed_options(options: Any) -> dict[str, Any]:
 
 
 def _has_defaults(options: Any) -> bool:
-    from dataclasses import MISSING
-
     return all(f.default is not MISSING or f.default_factory is not MISSING for f in fields(options))
 
 

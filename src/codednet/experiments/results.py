@@ -3,8 +3,11 @@
 import csv
 import io
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from shlex import quote
 from typing import Any, Generic, TypeVar
 
 from codednet.atomic import write_whole
@@ -13,6 +16,7 @@ from codednet.experiments.documents import from_document, to_document
 from codednet.experiments.experiment import Experiment, Need, Table
 from codednet.experiments.keys import key_of
 from codednet.experiments.subject import Subject
+from codednet.runs.folder import RunFolder
 
 O = TypeVar("O")  # noqa: E741
 R = TypeVar("R")
@@ -61,63 +65,80 @@ def result(
         raise MissingError(lacking)
     chosen: Any = experiment.options() if options is None else options
     name = experiment.file_name(chosen)
-    key = key_of(experiment, subject, chosen)
-    document = None if fresh else _stored(subject, name, key)
+    key = to_document(key_of(experiment, subject, chosen))
+    stored = _stored(subject, name)
+    document = None if fresh or stored is None or stored.get("key") != key else stored
     record = None if document is None else _read(experiment, document)
     cached = record is not None
     if record is None or document is None:
-        started = time.monotonic()
-        record = experiment.measure(subject, chosen)
-        document = {
-            "experiment": experiment.name,
-            "title": experiment.title,
-            "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "seconds": round(time.monotonic() - started, 3),
-            "key": to_document(key),
-            "record": to_document(record),
-        }
+        document = _measured(experiment, subject, chosen, key)
+        # What is shown is what is kept, now and when it is read again.
+        record = from_document(experiment.record, document["record"])
+        _remove_tables(subject, stored)
+        _write_tables(subject, name, experiment.tables(record))
         subject.folder.write_json(name, document)
-        for table in experiment.tables(record):
-            _write_csv(subject, name, table)
+    else:
+        _write_tables(subject, name, experiment.tables(record), only_missing=True)
     if experiment.keep is not None:
         experiment.keep(subject, record)
     return Result(record=record, document=document, file=name, cached=cached)
 
 
+def _measured(experiment: Experiment[O, R], subject: Subject, options: Any, key: dict[str, Any]) -> dict[str, Any]:
+    started = time.monotonic()
+    record = experiment.measure(subject, options)
+    seconds = time.monotonic() - started
+    name = experiment.file_name(options)
+    return {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        "key": key,
+        "tables": [_file_name(name, table) for table in experiment.tables(record)],
+        "record": to_document(record),
+    }
+
+
 def missing(experiment: Experiment[Any, Any], subject: Subject) -> Missing | None:
     """The first thing that the experiment needs and the subject does not have."""
-    path = subject.folder.path
-    if "coded" in experiment.needs and not subject.model.codes:
-        return Missing(
-            need="coded", what="This needs coded blocks, and the network is plain.", command="codednet train RECIPE"
-        )
-    if "tune" in experiment.needs and not subject.data.config.has_tune:
-        return Missing(
-            need="tune",
-            what="This is fitted on a tune split, and the run trained on everything.",
-            command="codednet train RECIPE --data.tune=0.1",
-        )
-    if "baseline" in experiment.needs and subject.baseline is None:
-        recipe = subject.folder.config().recipe or "RECIPE"
-        return Missing(
-            need="baseline",
-            what="This compares with the plain twin, trained by the same recipe; name its run with --baseline.",
-            command=f"codednet train {recipe} --model.coded=false -o {path}-plain",
-        )
-    if "sweep" in experiment.needs and subject.sweep is None:
-        recipe = subject.folder.config().recipe or "RECIPE"
-        return Missing(
-            need="sweep",
-            what="This reads a sweep of trainings; name its folder with --sweep.",
-            command=f"codednet sweep {recipe} --set coding.mu=0,2,6 -o {path}-sweep",
-        )
-    if "against" in experiment.needs and not subject.against:
-        return Missing(
-            need="against",
-            what="This needs images of none of the classes; name a data set or a folder with --against.",
-            command=f"codednet report {path} --against mnist",
-        )
-    return None
+    has: dict[Need, Callable[[], object]] = {
+        "coded": lambda: subject.model.codes,
+        "tune": lambda: subject.data.config.has_tune,
+        "baseline": lambda: subject.baseline,
+        "sweep": lambda: subject.sweep,
+        "against": lambda: subject.against,
+    }
+    lacking = next((need for need, found in has.items() if need in experiment.needs and not found()), None)
+    return None if lacking is None else _lacking(lacking, subject.folder)
+
+
+def _lacking(need: Need, folder: RunFolder) -> Missing:
+    # A run's own config is a recipe: of the same data, options and seed.
+    run, recipe = quote(str(folder.path)), quote(str(folder.config_file))
+    what, command = {
+        "coded": (
+            "This needs coded blocks, and the network is plain; train the coded one by the same recipe:",
+            f"codednet train {recipe} --model.coded=true -o {run}-coded",
+        ),
+        "tune": (
+            "This is fitted on a tune split, and the run trained on everything; train with one:",
+            f"codednet train {recipe} --data.tune=0.1 -o {run}-tune",
+        ),
+        "baseline": (
+            "This compares with the plain twin; train it by the same recipe, and name its run with --baseline:",
+            f"codednet train {recipe} --model.coded=false -o {run}-plain",
+        ),
+        "sweep": (
+            "This reads a sweep of trainings; make one, and name its folder with --sweep:",
+            f"codednet sweep {recipe} --set coding.mu=0,2,6 -o {run}-sweep",
+        ),
+        "against": (
+            "This needs images of none of the classes; name a data set or a folder of images with --against:",
+            f"codednet report {run} --against mnist",
+        ),
+    }[need]
+    return Missing(need=need, what=what, command=command)
 
 
 def csv_text(table: Table) -> str:
@@ -129,21 +150,34 @@ def csv_text(table: Table) -> str:
     return text.getvalue()
 
 
-def _write_csv(subject: Subject, name: str, table: Table) -> None:
-    file = subject.folder.results / (f"{name}.csv" if table.name == "" else f"{name}-{table.name}.csv")
-    text = csv_text(table)
-    write_whole(file, lambda path: path.write_text(text, encoding="utf-8"))
+def _file_name(name: str, table: Table) -> str:
+    return f"{name}.csv" if table.name == "" else f"{name}-{table.name}.csv"
 
 
-def _stored(subject: Subject, name: str, key: dict[str, Any]) -> dict[str, Any] | None:
-    """The document of this key; None where there is none, or one of another key or that cannot be read."""
+def _write_tables(subject: Subject, name: str, tables: Sequence[Table], *, only_missing: bool = False) -> None:
+    folder = subject.folder.results
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        file, text = folder / _file_name(name, table), csv_text(table)
+        if not only_missing or not file.is_file():
+            write_whole(file, lambda path, text=text: path.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+
+
+def _remove_tables(subject: Subject, document: dict[str, Any] | None) -> None:
+    """Remove the CSV files that a document of before lists: the next one may have others."""
+    names = (document or {}).get("tables")
+    for name in names if isinstance(names, list) else []:
+        if isinstance(name, str) and name.endswith(".csv") and Path(name).name == name:
+            (subject.folder.results / name).unlink(missing_ok=True)
+
+
+def _stored(subject: Subject, name: str) -> dict[str, Any] | None:
+    """The document of this name; None where there is none, or one that cannot be read."""
     try:
         document = subject.folder.read_json(name)
-    except ValueError:
+    except (OSError, ValueError):
         return None
-    if not isinstance(document, dict) or document.get("key") != to_document(key):
-        return None
-    return document
+    return document if isinstance(document, dict) else None
 
 
 def _read(experiment: Experiment[O, R], document: dict[str, Any]) -> R | None:

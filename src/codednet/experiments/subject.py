@@ -1,10 +1,12 @@
 """What experiments are about: a run, what it is compared with, and one pass over each split for all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
 
 from codednet.data import Data, EvalLoader
@@ -16,6 +18,8 @@ from codednet.paths.scoring import Scores, score
 from codednet.paths.strangers import stranger_loader
 from codednet.runs.collect import Collected, collect, pick_device
 from codednet.runs.folder import RunFolder
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +51,23 @@ class Subject:
         self.root = root
         self.batch = batch
         self.device = pick_device(device) if isinstance(device, str) else device
-        self._collected: dict[tuple[str, str], Collected] = {}
-        self._scores: dict[tuple[str, str], Scores] = {}
+        self._kept: dict[Hashable, Any] = {}
 
-    @cached_property
+    @property
     def model(self) -> CodedResNeXt:
         """The run's network, in evaluation mode."""
-        return self.folder.load_model()
+        return self._loaded[1]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the network that was loaded, which is the folder's as long as nobody writes another."""
+        return self._loaded[0]
+
+    @cached_property
+    def _loaded(self) -> tuple[str, CodedResNeXt]:
+        # The digest first: what is measured on weights written in between then has a key that is never asked for.
+        is_there = (self.folder.model / "model.safetensors").is_file()
+        return self.folder.weights_digest() if is_there else "", self.folder.load_model()
 
     @cached_property
     def data(self) -> Data:
@@ -78,42 +92,51 @@ class Subject:
 
     def stranger(self, name: str) -> Against:
         """Where images of no class are found, by the name that they were given with."""
-        return next(one for one in self.against if one.name == name)
+        found = next((one for one in self.against if one.name == name), None)
+        if found is None:
+            raise CodednetError(f"no images of no class are called {name!r}: name them with --against.")
+        return found
 
     def collected(self, split: str) -> Collected:
         """What the network says of a split, or of `against:NAME`; labels of the latter mean nothing."""
-        return self._collect("run", self.model, split)
+        return self.once(("collected", split), lambda: collect(self.model, self.loader(split), self.device))
 
     def twin_collected(self, split: str) -> Collected:
         """What the plain twin says of it."""
-        return self._collect("twin", self.twin, split)
+        return self.once(("twin collected", split), lambda: collect(self.twin, self._twin_loader(split), self.device))
 
     def scores(self, split: str) -> Scores:
         """What every class's extracted network, and the whole one, say of a split or of `against:NAME`."""
-        if ("run", split) not in self._scores:
-            self._scores["run", split] = score(self.model, {split: self.loader(split)}, self.device)[split]
-        return self._scores["run", split]
+        return self.once(("scores", split), lambda: score(self.model, {split: self.loader(split)}, self.device)[split])
 
     def twin_scores(self, split: str) -> Scores:
         """The same of the plain twin, cut along the run's words."""
-        if ("twin", split) not in self._scores:
-            codes = codes_for(self.twin, self.model)
-            found = score(self.twin, {split: self._twin_loader(split)}, self.device, codes)
-            self._scores["twin", split] = found[split]
-        return self._scores["twin", split]
+        codes = codes_for(self.twin, self.model)
+        return self.once(
+            ("twin scores", split),
+            lambda: score(self.twin, {split: self._twin_loader(split)}, self.device, codes)[split],
+        )
 
-    def _collect(self, whose: str, model: CodedResNeXt, split: str) -> Collected:
-        if (whose, split) not in self._collected:
-            loader = self.loader(split) if whose == "run" else self._twin_loader(split)
-            self._collected[whose, split] = collect(model, loader, self.device)
-        return self._collected[whose, split]
+    def once(self, what: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made the first time that it is asked for under this name."""
+        if what not in self._kept:
+            self._kept[what] = make()
+        found: T = self._kept[what]
+        return found
 
     def _twin_loader(self, split: str) -> EvalLoader:
         """As the twin is to see the images, which its own run may resize or normalise in another way."""
         if split.startswith("against:"):
             one = self.stranger(split.removeprefix("against:"))
             return stranger_loader(one.name, one.root, self.data.config, self.twin, self.batch)
-        return open_run_data(self._baseline(), self.twin, self.root).eval_loader(split, self.batch)
+        data = open_run_data(self._baseline(), self.twin, self.root)
+        same = np.array_equal(data.indices(split), self.data.indices(split))
+        if not same or not np.array_equal(data.labels(split), self.data.labels(split)):
+            raise CodednetError(
+                f"both runs must see the same images, and those of '{self._baseline().path}' in {split} are others. "
+                "Name the folder of the data that is meant with --root."
+            )
+        return data.eval_loader(split, self.batch)
 
     def _baseline(self) -> RunFolder:
         if self.baseline is None:
