@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,27 +30,19 @@ class EvaluateConfig:
 
 
 def run(config: EvaluateConfig) -> int:
-    """Print the table, and write results/evaluate-SPLIT.json; exit status 0."""
-    from codednet.data import open_data
-    from codednet.runs.collect import collect, pick_device
-    from codednet.runs.evaluation import evaluate
+    """Print the table; measure it first and write results/evaluate-SPLIT.json, unless it is there; exit status 0."""
+    from codednet.experiments import Subject, result
+    from codednet.experiments.evaluate import EXPERIMENT, EvaluateOptions
     from codednet.runs.folder import open_run
 
-    folder = open_run(config.run)
-    model = folder.load_model()
-    given = folder.config().data
-    data = open_data(given if config.root is None else replace(given, root=config.root), model.in_chans)
-    loader = data.eval_loader(config.split, config.batch)
-    collected = collect(model, loader, pick_device(config.device))
-    evaluation = evaluate(model, collected, data.classes, config.split)
-    document = asdict(evaluation)
-    folder.write_json(f"evaluate-{config.split}", document)
-    for name in collected.unreadable:
+    subject = Subject(open_run(config.run), root=config.root, batch=config.batch, device=config.device)
+    found = result(EXPERIMENT, subject, EvaluateOptions(split=config.split))
+    for name in found.record.left_out:
         print(f"left out: {name}", file=sys.stderr)
     if config.json:
-        print(json.dumps(document))
+        print(json.dumps(found.document["record"]))
     else:
-        _print(evaluation)
+        _print(found.record)
     return 0
 
 
