@@ -143,7 +143,8 @@ def _agree(subject: Subject, found: Collected) -> Tensor:
 
 
 def _keep(subject: Subject, record: CalibrationRecord) -> None:
-    if record.fitted is not None:
+    # A run whose training goes on has other weights by now, which nothing was fitted for.
+    if record.fitted is not None and subject.folder.weights_digest() == subject.digest:
         keep(subject.folder, "calibration", dict(record.fitted.kept))
 
 

@@ -21,7 +21,6 @@ from codednet.errors import CodednetError
 from codednet.experiments.experiment import Experiment, Table
 from codednet.experiments.subject import Subject
 from codednet.experiments.timing import ExitTime, time_exits
-from codednet.runs.folder import RunFolder
 
 FITTED_ON, CHOSEN_ON, SPLIT = "tune-fit", "tune-risk", "test"
 CURVE = (None, *THRESHOLDS, 0.4, 0.3, 0.2, 0.1, 0.0)
@@ -131,9 +130,11 @@ def image_size(data: Data) -> tuple[int, int, int]:
     return channels, height, width
 
 
-def keep_rule(folder: RunFolder, record: ExitsRecord) -> None:
+def keep_rule(subject: Subject, record: ExitsRecord) -> None:
     """Keep the rule in the run, where predictions find it."""
-    keep(folder, "exits", dict(record.rule))
+    # A run whose training goes on has other weights by now, which nothing was fitted for.
+    if subject.folder.weights_digest() == subject.digest:
+        keep(subject.folder, "exits", dict(record.rule))
 
 
 def _keep(subject: Subject, record: ExitsRecord) -> None:
@@ -141,7 +142,7 @@ def _keep(subject: Subject, record: ExitsRecord) -> None:
     kept = read_fitted(subject.folder).exits
     asked = record.choice.epsilon, record.choice.delta
     if kept is None or (kept.choice.epsilon, kept.choice.delta) == asked:
-        keep_rule(subject.folder, record)
+        keep_rule(subject, record)
 
 
 def _looks(names: Sequence[str], posteriors: Posteriors, threshold: float, costs: Sequence[float]) -> Iterator[Look]:

@@ -6,12 +6,12 @@ import torch
 
 from codednet.decoding.exits import ExitPoint, Posteriors, exit_costs, exit_curve, network_multiply_adds
 from codednet.decoding.guided import GuidedPoint, GuidedStage, guided_curve
-from codednet.decoding.joint import fit_joint
 from codednet.experiments.exits import CURVE, image_size
 from codednet.experiments.experiment import Experiment, NoOptions, Table
+from codednet.experiments.joint import FITTED_ON, joint_fit
 from codednet.experiments.subject import Subject
 
-FITTED_ON, SPLIT = "tune-fit", "test"
+SPLIT = "test"
 MASSES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0)
 
 
@@ -42,7 +42,7 @@ def measure(subject: Subject, options: NoOptions) -> GuidedRecord:
     model = subject.model.to(subject.device)
     stage = GuidedStage(model)
     fit, found = subject.collected(FITTED_ON), subject.collected(SPLIT)
-    decoder = fit_joint(fit.energies, model.codes, fit.labels, range(stage.first))
+    decoder = joint_fit(subject).decoder(range(stage.first))
     posteriors = Posteriors.of(decoder.log_posteriors(found.energies), found)
     guided = guided_curve(model, decoder, subject.loader(SPLIT), MASSES, subject.device)
     size = image_size(subject.data)

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool
 from torch import Tensor
 
-from codednet.decoding.joint import fit_joint
+from codednet.decoding.joint import JointFit
 from codednet.experiments.experiment import Experiment, NoOptions, Table
 from codednet.experiments.subject import Subject
 from codednet.nn.decode import decode
@@ -69,8 +69,7 @@ class JointRecord:
 def measure(subject: Subject, options: NoOptions) -> JointRecord:
     """The joint decoder fitted on tune-fit, measured on the test split."""
     model, fit, found = subject.model, subject.collected(FITTED_ON), subject.collected(SPLIT)
-    decoder = fit_joint(fit.energies, model.codes, fit.labels)
-    joint = decoder.log_posteriors(found.energies).argmax(2) == found.labels
+    joint = joint_fit(subject).decoder().log_posteriors(found.energies).argmax(2) == found.labels
     single = decode(found.energies, model.codes) == found.labels
     accuracies = single.double().mean(1).tolist()
     depths = []
@@ -96,6 +95,16 @@ def measure(subject: Subject, options: NoOptions) -> JointRecord:
         depths=tuple(depths),
         accuracy=float((found.logits.argmax(1) == found.labels).double().mean()),
     )
+
+
+def joint_fit(subject: Subject) -> JointFit:
+    """Joint decoders of any blocks, fitted on tune-fit; experiments share it."""
+
+    def fit() -> JointFit:
+        found = subject.collected(FITTED_ON)
+        return JointFit(found.energies, subject.model.codes, found.labels)
+
+    return subject.once("joint fit", fit)
 
 
 def paired_bootstrap(
