@@ -21,6 +21,9 @@ class ModelConfig:
     """Active branches by stage or by block; the variant's own when left out."""
     code_seed: int = 0
     """Seed of the codes; 0 is the shipped or default code, another designs others of the same quality."""
+    code_quality: Literal["good", "poor"] = "good"
+    """poor is an ablation: distinct words of the right weight, drawn at random so that some lie as close as words can
+    and branches are used unevenly; code_seed draws others."""
     in_chans: int | None = None
     """Channels of the images; those of the data set when left out."""
     drop_rate: float = 0.0

@@ -3,13 +3,14 @@
 import torch
 
 from codednet.codes import Code, design_code
+from codednet.codes.poor import poor_code
 from codednet.data.opening import Data
 from codednet.errors import CodednetError
 from codednet.models import CodedResNeXt
 from codednet.models.config import NetworkConfig
 from codednet.models.preprocessing import preprocessing
 from codednet.models.variants import TWINS, make_config
-from codednet.runs.config import RunConfig
+from codednet.runs.config import ModelConfig, RunConfig
 
 # Classes whose names are worth a line each in every config.json.
 NAMED = 2000
@@ -34,8 +35,8 @@ def network_config(config: RunConfig, data: Data) -> NetworkConfig:
     names = data.classes if len(data.classes) <= NAMED else None
     classes = len(data.classes)
     found = make_config(model.architecture, classes, data.in_chans, names, **options)
-    if model.code_seed and found.codes:
-        codes = [_designed(code, model.code_seed) for code in found.codes]
+    if (model.code_seed or model.code_quality == "poor") and found.codes:
+        codes = [_other(code, model) for code in found.codes]
         by_block = {name: codes[block.code] for name, block in found.coded_blocks() if block.code is not None}
         found = make_config(model.architecture, classes, data.in_chans, names, codes=by_block, **options)
     return found
@@ -50,5 +51,7 @@ def build(network: NetworkConfig, config: RunConfig, data: Data) -> CodedResNeXt
     return model
 
 
-def _designed(code: Code, seed: int) -> Code:
-    return design_code(code.num_classes, code.num_branches, code.active, seed=seed)
+def _other(code: Code, model: ModelConfig) -> Code:
+    """A code of the same numbers, of the quality and by the seed that the config asks for."""
+    make = poor_code if model.code_quality == "poor" else design_code
+    return make(code.num_classes, code.num_branches, code.active, seed=model.code_seed)
