@@ -69,10 +69,10 @@ if TYPE_CHECKING:
     from codednet.decoding.temperature import (
         Temperature,
         Temperatures,
+        assemble,
         fit_temperature,
         fit_temperatures,
         literal_fit,
-        taus,
     )
 
 _HOME = {
@@ -115,6 +115,7 @@ _HOME = {
     "agreements": "early",
     "allowed_bad": "risk",
     "amplitudes": "joint",
+    "assemble": "temperature",
     "auroc": "strangers",
     "calibration_errors": "metrics",
     "candidates_of": "guided",
@@ -146,7 +147,6 @@ _HOME = {
     "separations": "strangers",
     "stranger_scores": "strangers",
     "strangers_document": "strangers",
-    "taus": "temperature",
 }
 
 __all__ = [
@@ -189,6 +189,7 @@ __all__ = [
     "agreements",
     "allowed_bad",
     "amplitudes",
+    "assemble",
     "auroc",
     "calibration_errors",
     "candidates_of",
@@ -220,7 +221,6 @@ __all__ = [
     "separations",
     "stranger_scores",
     "strangers_document",
-    "taus",
 ]
 
 

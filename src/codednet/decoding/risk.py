@@ -19,7 +19,7 @@ from torch import Tensor
 from codednet.errors import CodednetError
 
 # Strictest first: how much doubt an exit may leave.
-THRESHOLDS = tuple((1 - np.geomspace(1e-6, 0.5, 120)).tolist())
+THRESHOLDS = tuple((1 - np.geomspace(1e-6, 0.9, 120)).tolist())
 
 
 @dataclass(frozen=True, kw_only=True)

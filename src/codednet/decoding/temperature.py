@@ -1,7 +1,7 @@
 """Temperatures: h_T, one for all images, and h_aug, one for each pattern of agreeing early decoders.
 
 h_aug's is T (1 + sum_i agree_i tau_i). It must be positive for every pattern, so the negative taus together must stay
-above -1; `taus` gives such taus, and all of them, from any real numbers.
+above -1: `assemble` gives such taus, all of them and no others, from numbers that are bounded one by one.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from codednet.decoding.bounded import Bounds, Derivatives, minimise
 from codednet.errors import CodednetError
 
-# Temperatures are sought between 1 / LIMIT and LIMIT: where all images are right, none is the likeliest.
+# h_T is sought between 1 / LIMIT and LIMIT: where all images are right, none is the likeliest. No pattern of agreement
+# sharpens h_T more than RANGE times, as none may be the likeliest where all images that share it are right.
 LIMIT = 1e3
-STEPS = 200
-TOLERANCE = 1e-9
+RANGE = 1e2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +76,19 @@ class Temperatures(NamedTuple):
         return Temperature(temperature=float(self.temperature[index]), taus=tuple(self.taus[index].tolist()))
 
 
-def taus(free: Float[Tensor, "*splits blocks"]) -> Float[Tensor, "*splits blocks"]:
-    """Taus whose negative ones together stay above -1, from any real numbers; 0 gives 0, and all such taus are reached.
+def assemble(
+    parts: Float[Tensor, "splits parts"],
+) -> tuple[Float[Tensor, " splits"], Float[Tensor, "splits blocks"]]:
+    """T and taus of m > 0, p and n >= 0 in a row: an image's temperature is m + sum_i (p_i if i agrees, else n_i).
 
-    >>> taus(torch.tensor([0.5, -1.0, -3.0]))
-    tensor([ 0.5000, -0.2000, -0.6000])
+    No pattern of agreement has less than m, and every T and taus that are positive for all patterns come from some m,
+    p and n.
+
+    >>> assemble(torch.tensor([[0.5, 1.0, 0.0, 0.0, 0.5]]))
+    (tensor([1.]), tensor([[ 1.0000, -0.5000]]))
     """
-    return torch.where(free < 0, free / _room(free), free)
+    linear = parts @ _assembly(parts.shape[1] // 2).to(parts.dtype).T
+    return linear[:, 0], linear[:, 1:] / linear[:, :1]
 
 
 def fit_temperatures(
@@ -89,17 +96,14 @@ def fit_temperatures(
     labels: Int[Tensor, "splits images"],
     agree: Bool[Tensor, "splits images blocks"] | None = None,
 ) -> Temperatures:
-    """The likeliest h_aug of every split, or h_T where there is no agreement to go by.
+    """The likeliest h_aug of every split, or h_T where there is no agreement to go by; all splits at once.
 
-    Newton steps in (log T, free numbers behind the taus), all splits at once, each halved until it helps; h_aug begins
-    at h_T with all taus 0.
+    h_aug begins at h_T with all taus 0.
     """
     problem = _Problem.of(logits, labels, agree)
     if agree is None:
-        return _descend(problem, torch.zeros(len(logits), 1, dtype=torch.float64))
-    start = torch.zeros(len(logits), 1 + agree.shape[2], dtype=torch.float64)
-    start[:, 0] = fit_temperatures(logits, labels).temperature.log()
-    return _descend(problem, start)
+        return problem.fit(torch.ones(len(logits), dtype=torch.float64), LIMIT)
+    return problem.fit(fit_temperatures(logits, labels).temperature, RANGE)
 
 
 def fit_temperature(
@@ -155,6 +159,26 @@ class _Problem(NamedTuple):
         pattern = ones if agree is None else torch.cat((ones, agree.double()), 2)
         return cls(z, z.gather(0, labels[None])[0], pattern)
 
+    def fit(self, unit: Float[Tensor, " splits"], limit: float) -> Temperatures:
+        """Fits with temperatures from `unit` / `limit` to `unit` * `limit`, from T = `unit` on."""
+        blocks = self.pattern.shape[2] - 1
+        matrix = _assembly(blocks)
+
+        def linear(parts: Tensor) -> Tensor:
+            return parts @ matrix.T * unit[:, None]
+
+        def derivatives(parts: Tensor) -> Derivatives:
+            value, gradient, hessian = self.derivatives(linear(parts))
+            return value, gradient @ matrix * unit[:, None], matrix.T @ hessian @ matrix * unit[:, None, None] ** 2
+
+        lower = torch.zeros(1 + 2 * blocks, dtype=torch.float64)
+        lower[0] = 1 / limit
+        start = torch.zeros(len(unit), len(lower), dtype=torch.float64)
+        start[:, 0] = 1
+        found = minimise(lambda parts: self.nll(linear(parts)), derivatives, start, Bounds(lower, lower * 0 + limit))
+        temperature, taus = assemble(found.x)
+        return Temperatures(temperature * unit, taus, found.value, found.converged)
+
     def nll(self, linear: Tensor) -> Tensor:
         """Mean negative log-likelihood of each split; `linear` is (T, T tau)."""
         inverse = self._temperatures(linear).reciprocal()
@@ -181,69 +205,8 @@ class _Problem(NamedTuple):
         return (self.pattern @ linear[:, :, None])[:, :, 0]
 
 
-def _descend(problem: _Problem, free: Tensor) -> Temperatures:
-    """Damped Newton from these numbers (log T, then those behind the taus)."""
-    bounds = torch.full((free.shape[1],), LIMIT, dtype=torch.float64)
-    bounds[0] = torch.tensor(LIMIT).log()
-    converged = torch.zeros(len(free), dtype=torch.bool)
-    nll = problem.nll(_linear(free))
-    for _ in range(STEPS):
-        nll, gradient, hessian = problem.derivatives(_linear(free))
-        chart = _chart(free)
-        gradient = (chart.mT @ gradient[:, :, None])[:, :, 0]
-        # At a bound, only what leads back counts.
-        pushed = (free >= bounds) & (gradient < 0) | (free <= -bounds) & (gradient > 0)
-        gradient = gradient.masked_fill(pushed, 0)
-        converged = gradient.abs().amax(1) < TOLERANCE
-        if bool(converged.all()):
-            break
-        step = _newton_step(gradient, chart.mT @ hessian @ chart)
-        free = _searched(problem, free, step.masked_fill(converged[:, None], 0), gradient, nll, bounds)
-    linear = _linear(free)
-    return Temperatures(linear[:, 0], taus(free[:, 1:]), nll, converged)
-
-
-def _newton_step(gradient: Tensor, hessian: Tensor) -> Tensor:
-    """Newton's step, uphill curvature turned round, no longer than 2 in all."""
-    values, vectors = torch.linalg.eigh(hessian)
-    values = values.abs().clamp_min(1e-12 + 1e-9 * values.abs().amax(1, keepdim=True))
-    step: Tensor = -(vectors @ ((vectors.mT @ gradient[:, :, None]) / values[:, :, None]))[:, :, 0]
-    length = torch.linalg.vector_norm(step, dim=1, keepdim=True)
-    step *= (2 / length.clamp_min(1e-30)).clamp_max(1)
-    return step
-
-
-def _searched(problem: _Problem, free: Tensor, step: Tensor, gradient: Tensor, nll: Tensor, bounds: Tensor) -> Tensor:
-    """Where each split comes to by its step, halved until it helps as far as rounding lets that be seen."""
-    size = torch.ones(len(free), 1, dtype=torch.float64)
-    expected = (step * gradient).sum(1)
-    for _ in range(40):
-        moved = (free + size * step).clamp(-bounds, bounds)
-        better = problem.nll(_linear(moved)) <= nll + 1e-4 * size[:, 0] * expected + 1e-14 * nll.abs()
-        if bool(better.all()):
-            break
-        size = torch.where(better[:, None], size, size / 2)
-    return torch.where(better[:, None], moved, free)
-
-
-def _linear(free: Tensor) -> Tensor:
-    """(T, T tau) from (log T, numbers behind the taus)."""
-    temperature = free[:, :1].exp()
-    return torch.cat((temperature, temperature * taus(free[:, 1:])), 1)
-
-
-def _chart(free: Tensor) -> Tensor:
-    """Derivative of `_linear`, a matrix a split."""
-    temperature, behind = free[:, :1].exp(), free[:, 1:]
-    room, negative = _room(behind), behind < 0
-    slope = torch.diag_embed(torch.where(negative, 1 / room, torch.ones_like(behind)))
-    slope = slope + (behind / room.square() * negative)[:, :, None] * negative[:, None, :]
-    chart = torch.zeros(len(free), free.shape[1], free.shape[1], dtype=free.dtype)
-    chart[:, :, 0] = _linear(free)
-    chart[:, 1:, 1:] = temperature[:, :, None] * slope
-    return chart
-
-
-def _room(free: Tensor) -> Tensor:
-    """1 plus the size of the negative numbers together."""
-    return 1 + free.clamp_max(0).abs().sum(-1, keepdim=True)
+def _assembly(blocks: int) -> Float[Tensor, "columns parts"]:
+    """Matrix that makes (T, T tau) of (m, p, n): T = m + sum of n, T tau_i = p_i - n_i."""
+    one = torch.eye(blocks, dtype=torch.float64)
+    first = torch.cat((torch.ones(1), torch.zeros(blocks), torch.ones(blocks))).double()
+    return torch.cat((first[None], torch.cat((torch.zeros(blocks, 1), one, -one), 1)))
