@@ -3,23 +3,17 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from codednet.experiments.detectors import Detectors
     from codednet.paths import Detector, Quality
     from codednet.paths.detectors import Negatives
-    from codednet.paths.families import RunDetectors
 
 LISTED = 20
-TITLES = {
-    "extracted": "extracted networks",
-    "whole": "whole network's logits",
-    "baseline_whole": "plain twin's logits",
-    "baseline_extracted": "cut out of the plain twin",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +28,12 @@ class DetectorsConfig:
     """A run folder."""
     baseline: str | None = None
     """A run of the plain twin on the same data."""
-    against: str | None = None
-    """Images of no class: mnist, cifar10 or another data set, or a folder of images."""
+    against: list[str] = field(default_factory=list)
+    """Images of no class: mnist, cifar10 or other data sets, or folders of images."""
     against_root: str | None = None
-    """Folder of the data set that --against names, where it is not ./data."""
-    fit_on: str = "tune-fit"
-    """Split that thresholds are fitted on: tune-fit; or train, as in the paper."""
+    """Folder of the data sets that --against names, where it is not ./data."""
+    fit_on: str = "auto"
+    """Split that thresholds are fitted on: tune-fit; train, as in the paper; or auto, tune-fit where there is one."""
     precision: float | None = None
     """Precision that thresholds are to reach, with the most recall; the largest F1 with neither."""
     recall: float | None = None
@@ -60,48 +54,54 @@ class DetectorsConfig:
 
 def run(config: DetectorsConfig) -> int:
     """Print the tables; write results/detectors.json and results/thresholds.json; exit status 0."""
-    from codednet.paths.families import DetectorOptions, measure_run_detectors
-    from codednet.paths.stored import write_thresholds
+    from codednet.experiments import Against, Subject, result
+    from codednet.experiments.detectors import EXPERIMENT, store
+    from codednet.paths.families import DetectorOptions
+    from codednet.paths.strangers import with_roots
     from codednet.runs.folder import open_run
 
-    folder = open_run(config.run)
-    baseline = None if config.baseline is None else open_run(config.baseline)
     options = DetectorOptions(
         fit_on=config.fit_on,
         precision=config.precision,
         recall=config.recall,
         negatives=cast("Negatives", int(given) if (given := config.negatives).isdecimal() else given),
         seed=config.seed,
-        against=config.against,
-        against_root=config.against_root,
+    )
+    subject = Subject(
+        open_run(config.run),
+        baseline=None if config.baseline is None else open_run(config.baseline),
+        against=[Against(name=name, root=root) for name, root in with_roots(config.against, config.against_root)],
         root=config.root,
         batch=config.batch,
         device=config.device,
     )
-    found = measure_run_detectors(folder, options, baseline)
-    write_thresholds(folder, found.thresholds)
-    document = asdict(found)
-    folder.write_json("detectors", document)
-    for name in found.unreadable:
+    found = result(EXPERIMENT, subject, options)
+    store(subject, found.record)
+    for name in found.record.unreadable:
         print(f"left out: {name}", file=sys.stderr)
     if config.json:
-        print(json.dumps(document))
+        print(json.dumps(found.document))
     else:
-        _print(found)
-        print(f"thresholds: {folder.results / 'thresholds.json'}; all numbers: {folder.results / 'detectors.json'}")
+        _print(found.record)
+        results = subject.folder.results
+        print(f"thresholds: {results / 'thresholds.json'}; all numbers: {results / found.file}.json")
     return 0
 
 
-def _print(found: "RunDetectors") -> None:
+def _print(found: "Detectors") -> None:
     from rich.console import Console
+
+    from codednet.experiments.detectors import EXTRACTED, TITLES
 
     console = Console()
     console.print(_sentence(found), highlight=False, soft_wrap=True)
-    console.print(_means("Mean over classes, against images of the other classes", found, "in_distribution"))
-    if found.against is not None:
-        console.print(_means(f"Mean over classes, against {found.against}", found, "out_of_distribution"))
-    detectors = sorted(found.families["extracted"].detectors, key=lambda one: one.in_distribution.f1)
-    console.print(_classes(detectors[:LISTED], found.against))
+    means = {name: family.in_distribution for name, family in found.families.items()}
+    console.print(_means("Mean over classes, against images of the other classes", means))
+    for name in found.strangers:
+        outside = {title: family.out_of_distribution[name] for title, family in found.families.items()}
+        console.print(_means(f"Mean over classes, against {name}", outside))
+    detectors = sorted(found.families[EXTRACTED].detectors, key=lambda one: one.in_distribution.f1)
+    console.print(_classes(detectors[:LISTED], list(found.strangers)))
     if len(detectors) > LISTED:
         console.print(f"and {len(detectors) - LISTED} easier ones; --json lists all.")
     for name, family in found.families.items():
@@ -112,33 +112,33 @@ def _print(found: "RunDetectors") -> None:
             )
 
 
-def _sentence(found: "RunDetectors") -> str:
+def _sentence(found: "Detectors") -> str:
     target = "the largest F1"
     for name in ("precision", "recall"):
         if getattr(found, name) is not None:
             target = f"{name} {getattr(found, name):g}"
-    strangers = "" if found.against is None else f" and {found.images['against']:,} of {found.against}"
+    strangers = "".join(f" and {count:,} of {name}" for name, count in found.strangers.items())
     return (
         f"Thresholds of {target} on {found.images['fit']:,} images of {found.fit_on}, "
         f"measured on {found.images['test']:,} test images{strangers}."
     )
 
 
-def _means(title: str, found: "RunDetectors", which: str) -> "Table":
+def _means(title: str, means: "dict[str, Quality]") -> "Table":
+    from codednet.experiments.detectors import TITLES
+
     table = _table(title, ["detectors", "precision", "recall", "F1", "AP"])
-    for name, family in found.families.items():
-        quality: Quality = getattr(family, which)
+    for name, quality in means.items():
         table.add_row(TITLES[name], *_shown(quality))
     return table
 
 
-def _classes(detectors: "list[Detector]", against: str | None) -> "Table":
+def _classes(detectors: "list[Detector]", strangers: Sequence[str]) -> "Table":
     heads = ["class", "threshold", "precision", "recall", "F1", "AP"]
-    if against is not None:
-        heads.append("precision\nagainst\nstrangers")
+    heads += [f"precision\nagainst\n{name}" for name in strangers]
     table = _table("Extracted networks, hardest first", heads)
     for one in detectors:
-        outside = [] if one.out_of_distribution is None else [f"{one.out_of_distribution.precision:.1%}"]
+        outside = [f"{one.out_of_distribution[name].precision:.1%}" for name in strangers]
         table.add_row(one.label, f"{one.threshold:.3f}", *_shown(one.in_distribution), *outside)
     return table
 

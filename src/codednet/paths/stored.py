@@ -46,7 +46,5 @@ def read_thresholds(folder: RunFolder) -> Thresholds | None:
     except (ValueError, TypeError, AttributeError) as error:
         raise CodednetError(f"{where} holds no thresholds ({error}): {advice}") from None
     if found.weights != folder.weights_digest():
-        raise CodednetError(
-            f"the thresholds of '{folder.path}' were fitted to other weights than it has now: {advice}"
-        )
+        raise CodednetError(f"the thresholds of '{folder.path}' were fitted to other weights than it has now: {advice}")
     return found

@@ -1,6 +1,7 @@
 """Images that belong to none of a network's classes, as the network sees its own: of its size and channels."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,18 @@ def find_strangers(against: str, root: str | None, own: DataConfig, in_chans: in
         )
     data = open_data(DataConfig(name=against, root=root, download=own.download, tune=0), in_chans)
     return data.source, data.indices("test")
+
+
+def with_roots(names: Sequence[str], root: str | None) -> list[tuple[str, str | None]]:
+    """Each name with the folder of its data set, which folders of images, named themselves, do not have."""
+    if twice := [name for index, name in enumerate(names) if name in names[:index]]:
+        raise CodednetError(f"images of no class are named once; {twice[0]!r} came twice.")
+    if root is not None and not set(names) & set(NAMES):
+        given = ", ".join(map(repr, names)) or "none"
+        raise CodednetError(
+            f"--against-root is the folder of data sets by name ({', '.join(NAMES)}), and --against names {given}."
+        )
+    return [(name, root if name in NAMES else None) for name in names]
 
 
 def _folder(against: str, root: str | None) -> tuple[Source, Indices]:
