@@ -2,13 +2,14 @@
 
 import json
 import sys
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from codednet.errors import CodednetError
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from codednet.models import CodedResNeXt
 
@@ -101,15 +102,18 @@ def _measure(name: str, precision: str, config: BenchmarkConfig) -> list[Row]:
 
 
 def _training(name: str, precision: str, config: BenchmarkConfig) -> list[Row]:
-    from codednet.measure import compare, training_step
+    from codednet.measure import compare, training_step, usual_loss
+    from codednet.nn.naive import use_naive_form
 
     plain, coded, images = _networks(name, config.batch, config.device)
     options = {"bf16": precision == "bf16"}
-    calls = {"training": training_step(coded, images, _loss, **options)}
+    calls = {"training": training_step(coded, images, usual_loss, **options)}
     if config.naive:
-        calls["training, naive form"] = training_step(_naive(name).to(images.device), images, _loss, **options)
+        naive = deepcopy(coded)
+        use_naive_form(naive)
+        calls["training, naive form"] = training_step(naive, images, usual_loss, **options)
     results = compare(
-        training_step(plain, images, _loss, **options),
+        training_step(plain, images, usual_loss, **options),
         calls,
         rounds=config.rounds,
         warmup=1,
@@ -138,12 +142,12 @@ def _inference(name: str, precision: str, batch: int, config: BenchmarkConfig) -
 
 
 def _memory(name: str, precision: str, config: BenchmarkConfig) -> Row:
-    from codednet.measure import peak_bytes, training_step
+    from codednet.measure import peak_bytes, training_step, usual_loss
 
     plain, coded, images = _networks(name, config.batch, config.device)
     peaks = []
     for model in (plain, coded):
-        step = training_step(model, images, _loss, bf16=precision == "bf16")
+        step = training_step(model, images, usual_loss, bf16=precision == "bf16")
         step()  # the optimiser's state exists from the second step on
         peaks.append(peak_bytes(step, images.device))
     return Row(
@@ -189,34 +193,6 @@ def _networks(name: str, batch: int, device: str) -> "tuple[CodedResNeXt, CodedR
     size = 160 if "resnext50" in name else coded.pretrained_cfg["input_size"][-1]
     images = torch.randn(batch, 3, size, size).to(memory_format=torch.channels_last)
     return plain.to(where), coded.to(where), images.to(where)
-
-
-def _naive(name: str) -> "CodedResNeXt":
-    import torch
-
-    from codednet.models import create_model
-    from codednet.nn.naive import NaiveProjection
-    from codednet.nn.projection import CodedProjection
-
-    model = create_model(name).to(memory_format=torch.channels_last)
-    for module in list(model.modules()):
-        layer = getattr(module, "conv3", None)
-        if isinstance(layer, CodedProjection):
-            slow = NaiveProjection(layer.in_channels, layer.out_channels, layer.num_branches)
-            slow.weight = layer.weight
-            module.conv3 = slow
-    return model
-
-
-def _loss(model: "nn.Module", images: "Tensor") -> "Tensor":
-    """Cross entropy, and the coding loss where there are coded blocks, of the labels 0, 1, 2, ..."""
-    import torch
-
-    from codednet.nn import total_loss
-
-    labels = torch.arange(len(images), device=images.device) % 10
-    trace = model.trace(images)  # type: ignore[operator]
-    return total_loss(trace, labels, model.words, mu=6.0)  # type: ignore[arg-type]
 
 
 def _device_name(device: str) -> str:

@@ -11,7 +11,7 @@ from codednet.measure.latency import (
     take_turns,
 )
 from codednet.measure.memory import peak_bytes
-from codednet.measure.steps import inference, training_step
+from codednet.measure.steps import inference, training_step, usual_loss
 
 __all__ = [
     "Comparison",
@@ -25,4 +25,5 @@ __all__ = [
     "peak_bytes",
     "take_turns",
     "training_step",
+    "usual_loss",
 ]

@@ -1,5 +1,6 @@
 """Peak memory of a call."""
 
+import os
 from collections.abc import Callable
 
 import torch
@@ -20,6 +21,7 @@ def peak_bytes(call: Callable[[], object], device: torch.device | str = "cpu") -
         call()
         torch.cuda.synchronize(device)
         return torch.cuda.max_memory_allocated(device) - before
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it would tell of its own start and stop on standard error
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         call()
     assert record.profiler is not None

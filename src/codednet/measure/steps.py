@@ -5,6 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from codednet.nn import total_loss
+
 
 def training_step(
     model: nn.Module,
@@ -19,13 +21,20 @@ def training_step(
     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)
 
     def step() -> None:
-        optimizer.zero_grad()
         with torch.autocast(images.device.type, torch.bfloat16, enabled=bf16):
             value = loss(model, images)
         value.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
+        optimizer.zero_grad()  # last, so that a step ends with the memory that it began with
 
     return step
+
+
+def usual_loss(model: nn.Module, images: Tensor) -> Tensor:
+    """Cross entropy, and the coding loss where there are coded blocks, of the labels 0, 1, 2, ... in turn."""
+    trace = model.trace(images)  # type: ignore[operator]
+    labels = torch.arange(len(images), device=images.device) % trace.logits.shape[1]
+    return total_loss(trace, labels, model.words, mu=6.0)  # type: ignore[arg-type]
 
 
 def inference(model: nn.Module, images: Tensor, *, bf16: bool = False) -> Callable[[], None]:

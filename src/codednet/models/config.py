@@ -142,6 +142,11 @@ class NetworkConfig:
         """Network as this one, with other blocks, given in order of depth."""
         return replace(self, stages=regroup(blocks, self.stages))
 
+    def plain(self) -> "NetworkConfig":
+        """The plain twin: the same shape, every branch active for every class."""
+        blocks = [replace(block, active=block.num_branches, code=None) for _, block in self.blocks()]
+        return replace(self.with_blocks(blocks), architecture=self.architecture.removeprefix("coded_"), codes=())
+
     def narrowed(self, classes: Sequence[int]) -> "NetworkConfig":
         """Network of these classes alone: the branches of their words, their logits, the uncoded blocks whole.
 

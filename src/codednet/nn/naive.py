@@ -5,7 +5,7 @@ What the tests compare the fast form with, and what the benchmark measures it ag
 
 import torch
 from jaxtyping import Float, Int, Shaped
-from torch import Tensor
+from torch import Tensor, nn
 
 from codednet.nn.projection import CodedProjection, Projected
 
@@ -71,3 +71,19 @@ class NaiveProjection(CodedProjection):
         return naive_projection(
             u, self.weight, self.num_branches, keep=keep, drop=drop, kept=self.kept, normalise=self.normalise
         )
+
+
+def use_naive_form(network: nn.Module) -> None:
+    """Let every coded projection within compute in the naive way from now on, with the weights that it has."""
+    for module in list(network.modules()):
+        for name, layer in module.named_children():
+            if isinstance(layer, CodedProjection):
+                slow = NaiveProjection(
+                    layer.in_channels,
+                    layer.out_channels,
+                    layer.num_branches,
+                    kept=layer.kept,
+                    normalise=layer.normalise,
+                )
+                slow.weight = layer.weight
+                setattr(module, name, slow)
