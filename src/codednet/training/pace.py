@@ -72,3 +72,14 @@ def shortened(config: RunConfig, epochs: int) -> RunConfig:
             cooldown_epochs=optim.cooldown_epochs * share,
         ),
     )
+
+
+def epochs_within(seconds: float, images_a_second: float, images: int, *, trainings: int = 1, most: int) -> int:
+    """Epochs, from 1 to `most`, of so many images each for which `trainings` end within the time.
+
+    >>> epochs_within(60, images_a_second=1000, images=10_000, trainings=2, most=10)
+    2
+    """
+    # Of the bare steps' speed, what is left where epochs are evaluated and kept, and steps recorded.
+    of_bare = 0.85
+    return max(1, min(most, int(seconds * of_bare * images_a_second / (trainings * images))))
