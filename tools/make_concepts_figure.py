@@ -7,23 +7,9 @@ The words are those of the class cat in the paper's CIFAR-10 network; the height
 
 from pathlib import Path
 
+from drawing import arrow, box, page, rect, text
+
 FILE = Path(__file__).parent.parent / "docs" / "figures" / "concepts.svg"
-STYLE = """
-text { font: 14px system-ui, sans-serif; fill: #1f2430; }
-.small { font-size: 12.5px; fill: #596072; }
-.word { font: 13px ui-monospace, monospace; }
-.head { font-weight: 600; }
-.box { fill: #ffffff; stroke: #c9cedb; }
-.on { fill: #2f6fb4; } .off { fill: #d8dce6; } .shared { fill: #8aa0bd; }
-.line { stroke: #596072; fill: none; stroke-width: 1.5; }
-.path { stroke: #2f6fb4; fill: none; stroke-width: 2; stroke-dasharray: 5 4; }
-.page { fill: #f7f8fb; }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e6e9f0; } .small { fill: #a5adbf; } .box { fill: #1d222c; stroke: #454d5e; }
-  .on { fill: #6aa9ea; } .off { fill: #3a4150; } .shared { fill: #71839d; }
-  .line { stroke: #a5adbf; } .path { stroke: #6aa9ea; } .page { fill: #141820; }
-}
-"""
 CAT = {
     "5 of 10": ("0011001101", [3, 2, 19, 24, 4, 3, 17, 23, 5, 20]),
     "3 of 10": ("0000001110", [2] * 6 + [30, 33, 29, 2]),
@@ -62,12 +48,7 @@ def main() -> None:
             "The network of cats alone: the shared blocks, the branches in blue, one output. Cut out, not trained.",
         ),
     ]
-    body = "\n".join(parts)
-    FILE.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 376" role="img" aria-labelledby="t d">\n'
-        f'<title id="t">{TITLE}</title>\n<desc id="d">{DESCRIPTION}</desc>\n<style>{STYLE}</style>\n'
-        f'<rect class="page" width="960" height="376" rx="8"/>\n{body}\n</svg>\n'
-    )
+    FILE.write_text(page(960, 376, TITLE, DESCRIPTION, parts))
     print(FILE)
 
 
@@ -101,23 +82,6 @@ def coded(x: int, y: int, name: str, word: str, energies: list[int]) -> list[str
         text(middle, y + 202, "to the word of cat:", middle=True),
         text(middle, y + 220, "an early answer", "small", middle=True),
     ]
-
-
-def text(x: float, y: float, content: str, kind: str = "", middle: bool = False) -> str:
-    anchor = "middle" if middle else "start"
-    return f'<text x="{x:g}" y="{y:g}" class="{kind}" text-anchor="{anchor}">{content}</text>'
-
-
-def rect(x: float, y: float, width: float, height: float, kind: str) -> str:
-    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="2"/>'
-
-
-def box(x: float, y: float, width: float, height: float) -> str:
-    return rect(x, y, width, height, "box")
-
-
-def arrow(start: float, y: float, end: float) -> str:
-    return f'<path class="line" d="M {start} {y} H {end} m -6 -4 l 6 4 l -6 4"/>'
 
 
 if __name__ == "__main__":
