@@ -15,7 +15,10 @@ COMMANDS = {
     "evaluate": ("codednet.cli.evaluate", "EvaluateConfig", "accuracy on a split, per class and per early decoder"),
     "extract": ("codednet.cli.extract", "ExtractConfig", "the smaller network of some classes, cut out, not trained"),
     "detectors": ("codednet.cli.detectors", "DetectorsConfig", "every class's detector: threshold, precision, recall"),
+    "calibrate": ("codednet.cli.calibrate", "CalibrateConfig", "confidences that mean what they say, kept for predict"),
+    "exits": ("codednet.cli.exits", "ExitsConfig", "choose an exit rule for a risk; accuracy against cost"),
     "predict": ("codednet.cli.predict", "PredictConfig", "label images or folders of images"),
+    "report": ("codednet.cli.report", "ReportConfig", "every table and figure of a run on one page"),
     "benchmark": ("codednet.cli.benchmark", "BenchmarkConfig", "side-by-side speed and memory ratios on this machine"),
     "demo": ("codednet.cli.demo", "DemoConfig", "design the codes of the paper and print their certificates"),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from math import comb, log, sqrt
 from typing import NamedTuple, overload
 
@@ -23,6 +23,7 @@ from codednet.codes.repel import Repelling, scattered_words
 _WORK = 1e8  # of one group in the first round; about a tenth of a second
 _ROUNDS = ((1.0, 64), (4.0, 12), (16.0, 4))  # work of a group, and how many groups, best of the last round first
 _POOLS = 12  # pools to choose an even code from before the evenest is taken
+_AGAIN = 4  # pools of one group: the parities of one can forbid even loads that those of another allow
 _GREEDY_STARTS = 12
 _HOPEFUL = 0.6  # share of the words that a cheap try must find for more work to be worth it
 _MEND_CLASSES = 600
@@ -98,8 +99,9 @@ class Search:
         if best.spreads != self.ideal:
             self.budget.say(f"distance {best.distance}: evening loads")
             best = _better(best, self._evened(best, most))
-        for pool in islice(pools, _POOLS):
-            if best.spreads == self.ideal or self.budget.spent:
+        for _ in range(_POOLS):
+            # Asked first: the next pool takes seconds to find.
+            if best.spreads == self.ideal or self.budget.spent or (pool := next(pools, None)) is None:
                 break
             best = _better(best, self._chosen(pool, tries=64))
         if not self._small or self.total > _MEND_CLASSES:
@@ -207,8 +209,11 @@ class Search:
                     return
                 words = self._pool(group, most, factor * _WORK)
                 sizes.append((len(words), group))
-                if len(words) >= self.total:
+                for _ in range(_AGAIN):
+                    if len(words) < self.total:
+                        break
                     yield Pool(group, words)
+                    words = self._pool(group, most, factor * _WORK)
             sizes.sort(key=lambda pair: -pair[0])
             if not sizes or sizes[0][0] < _HOPEFUL * self.total:
                 return

@@ -87,6 +87,8 @@ class CalibrationRecord:
     """Its fits are on parts of the test split, and end with it: nothing else uses them."""
     why_no_protocol: str
     """Empty where it was run."""
+    left_out: tuple[str, ...]
+    """Images of either split that could not be read."""
 
 
 def measure(subject: Subject, options: CalibrationOptions) -> CalibrationRecord:
@@ -121,6 +123,11 @@ def measure(subject: Subject, options: CalibrationOptions) -> CalibrationRecord:
         why_not_fitted=why_not,
         protocol=protocol,
         why_no_protocol=why_no_protocol,
+        left_out=tuple(
+            name
+            for split in ([SPLIT] if fitted is None else [FITTED_ON, SPLIT])
+            for name in subject.collected(split).unreadable
+        ),
     )
 
 

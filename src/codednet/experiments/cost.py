@@ -41,7 +41,7 @@ class CostOptions:
     def __post_init__(self) -> None:
         if self.batch < 1 or not self.seconds > 0:
             raise CodednetError(
-                f"cost needs 1 image or more, and more than 0 seconds; got batch={self.batch}, seconds={self.seconds:g}."
+                f"cost needs 1 image or more and more than 0 seconds; got batch={self.batch}, seconds={self.seconds:g}."
             )
 
 

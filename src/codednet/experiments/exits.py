@@ -92,6 +92,8 @@ class ExitsRecord:
     """None where the rule is never to exit."""
     rule: Mapping[str, Any]
     """What is kept in the run for predictions."""
+    left_out: tuple[str, ...]
+    """Images of the three splits that could not be read."""
 
 
 def measure(subject: Subject, options: ExitsOptions) -> ExitsRecord:
@@ -120,6 +122,7 @@ def measure(subject: Subject, options: ExitsOptions) -> ExitsRecord:
         curve=exit_curve(posteriors, costs, full, CURVE),
         times=time_exits(subject, rule, found.indices, posteriors.exits(rule.threshold), options.rounds),
         rule=rule.document(),
+        left_out=tuple(name for one in (fit, risk, found) for name in one.unreadable),
     )
 
 

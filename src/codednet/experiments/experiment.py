@@ -52,6 +52,8 @@ class Experiment(Generic[O, R]):
     needs: frozenset[Need] = frozenset()
     uses: frozenset[Need] = frozenset()
     """What changes the record where it is given."""
+    builds_on: tuple[str, ...] = ()
+    """Names of the experiments whose results it reads; their versions are part of its own."""
     timed: bool = False
     """Whether the record holds times of this machine."""
     keep: Callable[[Subject, R], None] | None = None

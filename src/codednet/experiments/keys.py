@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from codednet.errors import CodednetError
+from codednet.experiments import find
 from codednet.experiments.digests import data_digest, source_digest
 from codednet.experiments.documents import to_document
 from codednet.experiments.experiment import Experiment
@@ -26,6 +27,8 @@ def key_of(experiment: Experiment[Any, Any], subject: Subject, options: Any) -> 
         "network": subject.digest,
         "data": subject.once("data digest", lambda: data_digest(subject.data)),
     }
+    if experiment.builds_on:
+        key["builds_on"] = {name: find(name).version for name in experiment.builds_on}
     if "baseline" in used:
         key["baseline"] = None if subject.baseline is None else subject.baseline.weights_digest()
     if "against" in used:

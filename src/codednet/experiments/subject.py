@@ -79,6 +79,11 @@ class Subject:
         """The baseline's network, of the same classes and splits."""
         return load_twin(self.folder, self.model, self._baseline())
 
+    @cached_property
+    def twin_data(self) -> Data:
+        """The same data, as the baseline was trained on it."""
+        return open_run_data(self._baseline(), self.twin, self.root)
+
     def names(self) -> tuple[str, ...]:
         """Names of the classes, in the order of the labels."""
         return self.data.classes
@@ -103,7 +108,7 @@ class Subject:
 
     def twin_collected(self, split: str) -> Collected:
         """What the plain twin says of it."""
-        return self.once(("twin collected", split), lambda: collect(self.twin, self._twin_loader(split), self.device))
+        return self.once(("twin collected", split), lambda: collect(self.twin, self.twin_loader(split), self.device))
 
     def scores(self, split: str) -> Scores:
         """What every class's extracted network, and the whole one, say of a split or of `against:NAME`."""
@@ -114,7 +119,7 @@ class Subject:
         codes = codes_for(self.twin, self.model)
         return self.once(
             ("twin scores", split),
-            lambda: score(self.twin, {split: self._twin_loader(split)}, self.device, codes)[split],
+            lambda: score(self.twin, {split: self.twin_loader(split)}, self.device, codes)[split],
         )
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
@@ -124,19 +129,18 @@ class Subject:
         found: T = self._kept[what]
         return found
 
-    def _twin_loader(self, split: str) -> EvalLoader:
-        """As the twin is to see the images, which its own run may resize or normalise in another way."""
+    def twin_loader(self, split: str) -> EvalLoader:
+        """Batches as the twin is to see them: its own run may resize or normalise in another way."""
         if split.startswith("against:"):
             one = self.stranger(split.removeprefix("against:"))
             return stranger_loader(one.name, one.root, self.data.config, self.twin, self.batch)
-        data = open_run_data(self._baseline(), self.twin, self.root)
-        same = np.array_equal(data.indices(split), self.data.indices(split))
-        if not same or not np.array_equal(data.labels(split), self.data.labels(split)):
+        same = np.array_equal(self.twin_data.indices(split), self.data.indices(split))
+        if not same or not np.array_equal(self.twin_data.labels(split), self.data.labels(split)):
             raise CodednetError(
                 f"both runs must see the same images, and those of '{self._baseline().path}' in {split} are others. "
                 "Name the folder of the data that is meant with --root."
             )
-        return data.eval_loader(split, self.batch)
+        return self.twin_data.eval_loader(split, self.batch)
 
     def _baseline(self) -> RunFolder:
         if self.baseline is None:
