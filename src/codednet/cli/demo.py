@@ -116,7 +116,7 @@ def _recipe(config: DemoConfig, folder: Path) -> "RunConfig":
 
 
 def plan(recipe: "RunConfig", images: int, pace: float, quick: bool) -> Plan:
-    """As many of the recipe's epochs, of so many images each, as end in time on a machine of that many images a second."""
+    """As many of the recipe's epochs, of so many images each, as end in time at a pace in images a second."""
     from codednet.training.pace import epochs_within
 
     minutes, usual = QUICK_MINUTES if quick else MINUTES, recipe.optim.epochs

@@ -1,6 +1,7 @@
 """The figure of an exit rule: accuracy against multiply-adds at every threshold, and against milliseconds."""
 
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -68,5 +69,5 @@ def _draw_time(axes: Axes, record: ExitsRecord, time: ExitTime, colour: str) -> 
     images = f"{time.batch} image{'s' if time.batch > 1 else ''}\nat a time:"
     said = f"{images}\n{time.speedup:.2f}x as fast" if time.steady else f"{images}\nunsteady"
     below = (start[0] + end[0]) / 2, min(start[1], end[1])
-    style = {"ha": "center", "va": "top", "color": colour, "fontsize": 8}
+    style: dict[str, Any] = {"ha": "center", "va": "top", "color": colour, "fontsize": 8}
     axes.annotate(said, below, (0, -12), textcoords="offset points", **style)

@@ -5,10 +5,11 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("coded block", "A block whose branches are assigned to classes by a code; the others serve every class alike."),
     (
         "word, codeword",
-        "The row of zeros and ones of one class: a one for each branch that works for the class, a zero for the others.",
+        "The row of zeros and ones of one class: a one for each branch that works for the class, a zero for the "
+        "others.",
     ),
     ("code", "The words of all classes for one block. It is fixed before training."),
-    ("active, inactive", "A branch is active for the classes whose word has a one for it, and inactive for the others."),
+    ("active, inactive", "A branch is active for the classes whose word has a one for it, inactive for the others."),
     ("rate", "Active branches of a word divided by all branches of the block, such as 3/10."),
     ("distance", "Number of places in which two words differ; the minimum distance is that of the closest two."),
     ("load", "Number of classes that a branch serves. A good code has even loads."),
@@ -23,7 +24,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "usual loss.",
     ),
     ("drop branch", "In training, each branch is left out of a coded block with this probability."),
-    ("class path", "Everything that works for one class: its active branches of every coded block, and what all share."),
+    ("class path", "All that works for one class: its active branches of every coded block, and what all share."),
     ("extracted network", "The network of one class path or of a few, cut out without further training."),
     (
         "detector",
@@ -38,8 +39,11 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("precision", "Of the images that a detector says yes to, the share that is of its class."),
     ("recall", "Of the images of the class, the share that its detector says yes to."),
     ("F1", "Harmonic mean of precision and recall. AP, average precision, averages over all thresholds."),
-    ("AUROC, FPR95", "Chance that a stranger scores as stranger than one's own image; share of strangers that pass where "
-     "95 % of one's own do."),
+    (
+        "AUROC, FPR95",
+        "Chance that a stranger scores as stranger than one's own image; share of strangers that pass where 95 % of "
+        "one's own do.",
+    ),
     ("calibration", "Making a confidence mean what it says: of images at 80 %, 80 % should be right."),
     (
         "ECE, MCE",

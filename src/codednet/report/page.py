@@ -1,4 +1,4 @@
-"""The page: every section of a run in one HTML file that needs nothing else, light and dark, on a screen and on paper."""
+"""The page: every section of a run in one HTML file that needs nothing else, in light and dark, on screen and paper."""
 
 from dataclasses import dataclass
 from importlib import resources

@@ -144,7 +144,7 @@ def make_section(outcome: Outcome, command: str) -> Section:
 def show_table(
     table: Table, file: str, numbers: Mapping[float, str | None], shares: Collection[str] = ()
 ) -> ShownTable:
-    """A table as a page shows it: its numbers as readers want them, `shares` among them in per cent, its length capped."""
+    """A table as a page shows it: numbers as readers want them, `shares` among them in per cent, its length capped."""
     forms: list[Form] = [
         form_of(name, [row[at] for row in table.rows], shares) for at, name in enumerate(table.columns)
     ]

@@ -1,5 +1,6 @@
 """The shapes that figures are made of: lines, bars, points and tables of shades, each with its axes named."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,7 +65,7 @@ def lines(
     figure, axes = new_panel()
     places = [place if isinstance(place, int | float) else at for at, place in enumerate(x)]
     for one in series:
-        values = [float("nan") if value is None else value for value in one.values]
+        values = _gaps(one.values)
         at = places[: len(values)] if one.x is None else list(one.x)
         axes.plot(at, values, label=one.name, **one.look)
         if one.low is not None and one.high is not None:
@@ -120,7 +121,7 @@ def intervals(labels: Sequence[str], series: Series, names: Names) -> Figure:
     places = list(range(len(labels)))
     if series.low is not None and series.high is not None:
         axes.hlines(places, series.low, series.high, color=MUTED, linewidth=1.5)
-    axes.plot(series.values, places, linestyle="none", marker="o", **series.look)
+    axes.plot(_gaps(series.values), places, linestyle="none", marker="o", **series.look)
     name_ticks(axes.yaxis, places, labels, letters=22)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.margins(x=0.08)
@@ -135,7 +136,7 @@ def points(series: Sequence[Series], names: Names) -> Figure:
     figure, axes = new_panel()
     for one in series:
         look = {"markersize": 4.5, "markeredgewidth": 0, "alpha": 0.75, **one.look}
-        axes.plot(list(one.x or ()), list(one.values), linestyle="none", label=one.name, **look)
+        axes.plot(list(one.x or ()), _gaps(one.values), linestyle="none", label=one.name, **look)
     axes.margins(0.06)
     finish(axes, names, legend=len(series) > 1)
     return figure
@@ -176,7 +177,7 @@ def shades(
         linewidth=0.8,
     )
     grid.set_array(None)
-    grid.set_facecolors([cell for row in colours for cell in row])
+    grid.set_facecolor([cell for row in colours for cell in row])
     if numbers:
         for y, row in enumerate(values):
             for x, value in enumerate(row):
@@ -191,6 +192,11 @@ def shades(
     axes.spines[:].set_visible(False)
     axes.set(title=names.title, xlabel=names.x, ylabel=names.y)
     return figure
+
+
+def _gaps(values: Sequence[float | None]) -> list[float]:
+    """Values, with a gap where there is none."""
+    return [math.nan if value is None else value for value in values]
 
 
 def finish(axes: Axes, names: Names, *, legend: bool) -> None:

@@ -1,7 +1,7 @@
-"""The house style of figures: one palette that reads in light and dark, sizes that read on a phone, nothing drawn twice.
+"""The house style of figures: one palette that reads in light and dark, and sizes that read on a phone.
 
-Figures are drawn in the light colours. `svg.to_svg` replaces each by a CSS variable of the same name, which pages set for
-light and dark; a figure without a page keeps the light ones.
+Figures are drawn in the light colours. `svg.to_svg` replaces each by a CSS variable of the same name, which pages set
+for light and dark; a figure without a page keeps the light ones.
 """
 
 import warnings

@@ -1,4 +1,4 @@
-"""Figures as SVG that a page can hold: ids of their own, colours of the page, text as text, a title and a description."""
+"""Figures as SVG that a page can hold: own ids, colours of the page, text as text, a title and a description."""
 
 import io
 import re

@@ -7,7 +7,8 @@ from codednet.report.drawing import Form
 
 # Words in a column's name by which shares are known, which are written in per cent.
 _SHARES = (
-    "accuracy", "share", "precision", "recall", "f1", "ap", "ece", "mce", "confidence", "auroc", "fpr95", "cost", "risk",
+    "accuracy", "share", "precision", "recall", "f1", "ap", "ece", "mce", "confidence", "auroc", "fpr95", "cost",
+    "risk",
 )  # fmt: skip
 
 
@@ -59,8 +60,10 @@ def write_seconds(value: float) -> str:
 
 
 def form_of(column: str, values: Sequence[Any], shares: Collection[str] = ()) -> Form:
-    """How to write a column of a table: shares in per cent, known by its name (`shares` are more names), and by no value
-    being above 1."""
+    """How to write a column of a table: in per cent if its name says that it holds shares, and no value is above 1.
+
+    `shares` are names beside those that say so.
+    """
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     words = column.lower().replace("_", " ")
     named = column in shares or any(word in words.split() if len(word) <= 4 else word in words for word in _SHARES)

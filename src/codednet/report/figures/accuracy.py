@@ -27,8 +27,9 @@ def finding(record: AccuracyRecord) -> str:
     verdict = {"better": "it is better", "worse": "it is worse", "undecided": "which one is better is undecided"}
     return (
         f"{said}, its plain twin on {write_number(record.twin.accuracy.mean, 'percent')}: "
-        f"{write_number(gap.mean, 'points')} ({write_number(gap.low, 'points')} to {write_number(gap.high, 'points')}), so "
-        f"{verdict[gap.verdict]} (McNemar's exact test: p = {record.twin.p_value:.2g})."
+        f"{write_number(gap.mean, 'points')} ({write_number(gap.low, 'points')} to "
+        f"{write_number(gap.high, 'points')}), so {verdict[gap.verdict]} (McNemar's exact test: p = "
+        f"{record.twin.p_value:.2g})."
     )
 
 
@@ -50,8 +51,8 @@ def draw(record: AccuracyRecord) -> tuple[Drawing, ...]:
         Drawing(
             name="twin",
             title="Accuracy with its interval" if record.twin is None else "Accuracy of the run and of its plain twin",
-            caption=f"Lines: {record.level:.0%} bootstrap intervals, each for itself. The interval of the difference, in the "
-            "text above, is narrower, since both networks see the same images.",
+            caption=f"Lines: {record.level:.0%} bootstrap intervals, each for itself. The interval of the difference, "
+            "in the text above, is narrower, since both networks see the same images.",
             panels=(Panel(figure=figure, title="Accuracy with its interval", text=finding(record)),),
             data=(
                 Table(

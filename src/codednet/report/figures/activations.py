@@ -9,9 +9,9 @@ from codednet.report.style import ACTIVE, INACTIVE
 from codednet.report.wording import capped, write_plain
 
 SHOWS = (
-    "Outputs of single branches, as absolute values, for images of classes that they work for and of classes that they do "
-    "not. If training did what the code asks, the first reach further from zero. The scale of shares is logarithmic, since "
-    "most values are small."
+    "Outputs of single branches, as absolute values, for images of classes that they work for and of classes that they "
+    "do not. If training did what the code asks, the first reach further from zero. The scale of shares is "
+    "logarithmic, since most values are small."
 )
 MOST_PANELS = 6
 
@@ -24,8 +24,8 @@ def finding(record: Activations) -> str:
         return f"No image of the sample tells active from inactive branches of {record.block}."
     further = sum(active > inactive for active, inactive in known)
     return (
-        f"In {record.block}, {further} of {len(known)} branches reach further on average for images of their classes than "
-        f"for others ({record.sample.images:,} test images)."
+        f"In {record.block}, {further} of {len(known)} branches reach further on average for images of their classes "
+        f"than for others ({record.sample.images:,} test images)."
     )
 
 
@@ -42,8 +42,8 @@ def draw(record: Activations) -> tuple[Drawing, ...]:
         Drawing(
             name="reach",
             title=f"Outputs of branches of {record.block}",
-            caption=f"{capped(len(branches), record.num_branches, 'branches, the first')}Shares of all values, channels and "
-            "positions together, before energies are normalised.",
+            caption=f"{capped(len(branches), record.num_branches, 'branches, the first')}Shares of all values, "
+            "channels and positions together, before energies are normalised.",
             panels=tuple(_panel(record, one) for one in branches),
             data=(Table(name="", title="Outputs", columns=("branch", "it is", "from", "to", "count"), rows=rows),),
         ),

@@ -9,8 +9,8 @@ from codednet.report.style import ACTIVE, GREY
 from codednet.report.wording import write_number
 
 SHOWS = (
-    "The early decoders vote on the final answer. The more of them name the same class, the more often that answer should "
-    "be right: a confidence that costs nothing more than reading the energies."
+    "The early decoders vote on the final answer. The more of them name the same class, the more often that answer "
+    "should be right: a confidence that costs nothing more than reading the energies."
 )
 
 
@@ -19,8 +19,8 @@ def finding(record: AgreementRecord) -> str:
     full = [row for row in record.rows if row.accuracy is not None]
     low, high = full[0], full[-1]
     return (
-        f"Where {low.agreeing} of {record.decoders} early decoders agree, {write_number(low.accuracy, 'percent')} of the "
-        f"answers are right ({low.images:,} of {record.images:,} images); where {high.agreeing} agree, "
+        f"Where {low.agreeing} of {record.decoders} early decoders agree, {write_number(low.accuracy, 'percent')} of "
+        f"the answers are right ({low.images:,} of {record.images:,} images); where {high.agreeing} agree, "
         f"{write_number(high.accuracy, 'percent')} ({high.images:,} images)."
     )
 
@@ -40,7 +40,7 @@ def draw(record: AgreementRecord) -> tuple[Drawing, ...]:
         references={"accuracy of all": record.accuracy},
         whole=True,
     )
-    rows = tuple(zip(agreeing, shares, accuracies))
+    rows = tuple(zip(agreeing, shares, accuracies, strict=True))
     data = Table(name="", title="Agreement", columns=("agreeing decoders", "share of images", "accuracy"), rows=rows)
     return (
         Drawing(

@@ -9,8 +9,9 @@ from codednet.report.style import BLUE, GREY
 from codednet.report.wording import write_number
 
 SHOWS = (
-    "What the network is made of, stage by stage, written [channels out, channels of a branch, active/branches] x blocks. A "
-    "block of which all branches are active serves every class alike; the others are coded. Counting needs no image."
+    "What the network is made of, stage by stage, written [channels out, channels of a branch, active/branches] x "
+    "blocks. A block of which all branches are active serves every class alike; the others are coded. Counting needs "
+    "no image."
 )
 
 
@@ -21,8 +22,8 @@ def finding(record: ArchitectureRecord) -> str:
         return f"The network has {whole}; no block of it is coded."
     path = record.class_path
     return (
-        f"The network has {whole}. That of one class alone keeps {write_number(path.parameters_share, 'percent')} of the "
-        f"parameters and {write_number(path.multiply_adds_share, 'percent')} of the multiply-adds."
+        f"The network has {whole}. That of one class alone keeps {write_number(path.parameters_share, 'percent')} of "
+        f"the parameters and {write_number(path.multiply_adds_share, 'percent')} of the multiply-adds."
     )
 
 

@@ -13,9 +13,9 @@ from codednet.report.style import BLUE, GREY, INK
 from codednet.report.wording import write_number
 
 SHOWS = (
-    "Does a confidence mean what it says? Of images at 80 % confidence, 80 % should be right. Softmax as it is is compared "
-    "with one temperature for all (h_T), with a temperature that also knows which early decoders agree (h_aug), and with "
-    "the plain table of accuracies by agreement."
+    "Does a confidence mean what it says? Of images at 80 % confidence, 80 % should be right. Softmax as it is is "
+    "compared with one temperature for all (h_T), with a temperature that also knows which early decoders agree "
+    "(h_aug), and with the plain table of accuracies by agreement."
 )
 
 
@@ -39,8 +39,8 @@ def draw(record: CalibrationRecord) -> tuple[Drawing, ...]:
             Drawing(
                 name="reliability",
                 title="Accuracy beside confidence",
-                caption=f"Each point is one of {record.bins} bins of confidence, larger where it holds more images; on the "
-                "thin line a confidence means what it says, below it, it is too sure.",
+                caption=f"Each point is one of {record.bins} bins of confidence, larger where it holds more images; on "
+                "the thin line a confidence means what it says, below it, it is too sure.",
                 panels=tuple(_reliability(one) for one in record.fitted.methods),
                 data=(_bins(record.fitted.methods),),
             )
@@ -61,7 +61,9 @@ def _reliability(one: MeasuredConfidence) -> Panel:
     most = max((bar.images for bar in bars), default=1)
     x, y = [bar.confidence or 0.0 for bar in bars], [bar.accuracy or 0.0 for bar in bars]
     axes.plot(x, y, color=BLUE, linewidth=1)
-    axes.scatter(x, y, s=[8 + 70 * bar.images / most for bar in bars], color=BLUE, edgecolor=INK, linewidth=0.4, zorder=3)
+    axes.scatter(
+        x, y, s=[8 + 70 * bar.images / most for bar in bars], color=BLUE, edgecolor=INK, linewidth=0.4, zorder=3
+    )
     axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     text = f"{one.method}: ECE {write_number(one.ece, 'percent')}, MCE {write_number(one.mce, 'percent')}."
     return Panel(figure=figure, title=f"Reliability of {one.method}", text=text)
@@ -86,8 +88,8 @@ def _protocol(protocol: ProtocolRecord) -> Drawing:
     return Drawing(
         name="protocol",
         title="The paper's protocol",
-        caption=f"Fitted on a part of the test images, measured on the rest, over {protocol.splits} random splits; lines are "
-        "one standard deviation to each side.",
+        caption=f"Fitted on a part of the test images, measured on the rest, over {protocol.splits} random splits; "
+        "lines are one standard deviation to each side.",
         panels=tuple(panels),
         data=(Table(name="", title="Protocol", columns=columns, rows=rows),),
     )

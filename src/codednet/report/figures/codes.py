@@ -1,7 +1,7 @@
 """The codes: words, and how far apart they are."""
 
 from codednet.experiments.codes import CodeRow, CodesRecord
-from codednet.experiments.experiment import Table
+from codednet.experiments.experiment import Cell, Table
 from codednet.report.drawing import Drawing, Panel
 from codednet.report.figures import Story
 from codednet.report.shapes import Names, Series, bars, shades
@@ -9,8 +9,9 @@ from codednet.report.style import BLUE, GREY
 from codednet.report.wording import capped
 
 SHOWS = (
-    "The words of every class: which branches work for it. Words of different classes should differ in many places, and "
-    "every branch should serve about as many classes. How far apart words can be at all is bounded, and the bound is stated."
+    "The words of every class: which branches work for it. Words of different classes should differ in many places, "
+    "and every branch should serve about as many classes. How far apart words can be at all is bounded, and the bound "
+    "is stated."
 )
 MOST_CODES = 4
 MOST_DISTANCES = 16
@@ -22,7 +23,9 @@ def finding(record: CodesRecord) -> str:
 
 
 def _said(one: CodeRow) -> str:
-    best = "the largest possible" if one.min_distance == one.distance_bound else f"at most {one.distance_bound} possible"
+    best = (
+        "the largest possible" if one.min_distance == one.distance_bound else f"at most {one.distance_bound} possible"
+    )
     loads = f"{min(one.loads)}" if one.spread == 0 else f"{min(one.loads)} to {max(one.loads)}"
     return (
         f"{one.active}/{one.branches} from {one.blocks[0]}: {one.classes} words, minimum distance {one.min_distance} "
@@ -75,11 +78,13 @@ def _distances(one: CodeRow) -> Panel:
         colours=[BLUE if distance == one.min_distance else GREY for distance, _ in counts],
     )
     said = ", ".join(f"{count:,} at {distance}" for distance, count in counts)
-    return Panel(figure=figure, title=f"Distances of the code {_name(one)}", text=f"Pairs of words, {_name(one)}: {said}.")
+    return Panel(
+        figure=figure, title=f"Distances of the code {_name(one)}", text=f"Pairs of words, {_name(one)}: {said}."
+    )
 
 
 def _word_table(one: CodeRow, number: int) -> Table:
-    rows = tuple((word.label, *map(int, word.word)) for word in one.words)
+    rows: tuple[tuple[Cell, ...], ...] = tuple((word.label, *map(int, word.word)) for word in one.words)
     return Table(
         name=f"{number}", title="Words", columns=("class", *(f"branch {n}" for n in range(one.branches))), rows=rows
     )

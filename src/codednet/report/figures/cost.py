@@ -9,8 +9,9 @@ from codednet.report.style import BLUE, ORANGE, PURPLE
 from codednet.report.wording import write_plain
 
 SHOWS = (
-    "What coding costs on the machine that made this report: time and memory beside the plain twin, both run in turn on the "
-    "same images, and beside the naive form, which holds the output of every branch in memory as the equations are written."
+    "What coding costs on the machine that made this report: time and memory beside the plain twin, both run in turn "
+    "on the same images, and beside the naive form, which holds the output of every branch in memory as the equations "
+    "are written."
 )
 
 
@@ -24,7 +25,9 @@ def finding(record: CostRecord) -> str:
         said += [] if one.training is None else [f"a training step {_ratio(one.training)}"]
     if record.naive is not None:
         memory = record.naive.training_bytes / record.naive.coded_bytes
-        said += [f"the naive form takes {_ratio(record.naive.training)} the time of ours and {memory:.3g} times the memory"]
+        said += [
+            f"the naive form takes {_ratio(record.naive.training)} the time of ours and {memory:.3g} times the memory"
+        ]
     return f"{'; '.join(said)}."
 
 
@@ -58,8 +61,8 @@ def draw(record: CostRecord) -> tuple[Drawing, ...]:
         Drawing(
             name="beside",
             title="Beside the plain twin",
-            caption=f"Float32 on {record.device}, {record.threads} threads, {record.batch} images. Times of one machine: on "
-            "another they differ.",
+            caption=f"Float32 on {record.device}, {record.threads} threads, {record.batch} images. Times of one "
+            "machine: on another they differ.",
             panels=(
                 Panel(figure=figure, title="Time beside the plain twin", text=f"Times the plain twin's time: {said}."),
                 Panel(figure=held, title="Memory of a training step", text=f"Memory of a training step: {kept}."),

@@ -11,9 +11,10 @@ from codednet.report.style import BLUE, SERIES
 from codednet.report.wording import capped, write_number
 
 SHOWS = (
-    "The network of each class, cut out and not trained, with a threshold is a detector of that class. Thresholds come from "
-    "images that are not measured on. Beside it, on the same images: the whole network's own logits and, with a baseline, "
-    "the plain twin's logits and what is cut out of the twin along the same words, which should be of little use."
+    "The network of each class, cut out and not trained, with a threshold is a detector of that class. Thresholds come "
+    "from images that are not measured on. Beside it, on the same images: the whole network's own logits and, with a "
+    "baseline, the plain twin's logits and what is cut out of the twin along the same words, which should be of little "
+    "use."
 )
 MOST_SETS = len(SERIES) - 1
 MOST_BARS = 20
@@ -53,8 +54,8 @@ def _clouds(record: Detectors) -> Drawing:
     return Drawing(
         name="clouds",
         title="Precision and recall of every detector",
-        caption=f"{capped(min(count, MOST_POINTS), count, 'classes')}A point a class. The recall does not depend on what the "
-        "positives are told from, the precision does.",
+        caption=f"{capped(min(count, MOST_POINTS), count, 'classes')}A point a class. The recall does not depend on "
+        "what the positives are told from, the precision does.",
         panels=tuple(panels),
         data=(
             Table(
@@ -110,8 +111,8 @@ def _hardest(record: Detectors) -> Drawing:
     return Drawing(
         name="hardest",
         title="F1 of the detectors, hardest first",
-        caption=f"{capped(len(shown), len(ranked), 'classes, the hardest')}The extracted network of a class beside the whole "
-        "network's logit of that class, which has all parameters.",
+        caption=f"{capped(len(shown), len(ranked), 'classes, the hardest')}The extracted network of a class beside the "
+        "whole network's logit of that class, which has all parameters.",
         panels=(Panel(figure=figure, title="F1 by class", text=text),),
         data=(Table(name="", title="F1", columns=("class", TITLES[EXTRACTED], TITLES[WHOLE]), rows=rows),),
     )

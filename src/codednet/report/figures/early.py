@@ -19,8 +19,8 @@ def finding(record: EarlyRecord) -> str:
     first, last = record.decoders[0], record.decoders[-1]
     return (
         f"The early decoder of {first.block} is right on {write_number(first.accuracy, 'percent')} of "
-        f"{record.images:,} {record.split} images, that of {last.block} on {write_number(last.accuracy, 'percent')}; the "
-        f"whole network on {write_number(record.accuracy, 'percent')}."
+        f"{record.images:,} {record.split} images, that of {last.block} on {write_number(last.accuracy, 'percent')}; "
+        f"the whole network on {write_number(record.accuracy, 'percent')}."
     )
 
 
@@ -34,7 +34,8 @@ def draw(record: EarlyRecord) -> tuple[Drawing, ...]:
         Names(title="Accuracy after each coded block", x="coded block (stage.block)", y="accuracy"),
         references={"whole network": record.accuracy},
     )
-    data = Table(name="", title="Accuracy by block", columns=("block", "accuracy"), rows=tuple(zip(names, values)))
+    rows = tuple(zip(names, values, strict=True))
+    data = Table(name="", title="Accuracy by block", columns=("block", "accuracy"), rows=rows)
     return (
         Drawing(
             name="depth",

@@ -1,7 +1,7 @@
 """Accuracy class by class, and what is taken for what."""
 
 from codednet.experiments.evaluate import EvaluateRecord
-from codednet.experiments.experiment import Table
+from codednet.experiments.experiment import Cell, Table
 from codednet.report.drawing import Drawing, Panel
 from codednet.report.figures import Story
 from codednet.report.shapes import Names, Series, bars, shades
@@ -9,8 +9,8 @@ from codednet.report.style import BLUE
 from codednet.report.wording import capped, write_number
 
 SHOWS = (
-    "Which classes are hard, and what they are taken for. A network whose classes travel different paths can be asked about "
-    "each class by itself."
+    "Which classes are hard, and what they are taken for. A network whose classes travel different paths can be asked "
+    "about each class by itself."
 )
 MOST_BARS, MOST_CELLS = 20, 14
 
@@ -53,7 +53,8 @@ def _accuracies(record: EvaluateRecord, ranked: list[int]) -> Drawing:
     return Drawing(
         name="classes",
         title="Accuracy of the classes, hardest first",
-        caption=f"{capped(len(classes), len(ranked), 'classes, the hardest')}The dashed line is the accuracy on all images.",
+        caption=f"{capped(len(classes), len(ranked), 'classes, the hardest')}The dashed line is the accuracy on all "
+        "images.",
         panels=(Panel(figure=figure, title="Accuracy by class", text=finding(record)),),
         data=(Table(name="", title="Accuracy by class", columns=("class", "accuracy"), rows=rows),),
     )
@@ -70,13 +71,15 @@ def _confusions(record: EvaluateRecord, ranked: list[int]) -> Drawing:
         key=lambda place: shares[place[0]][place[1]],
         default=(0, 0),
     )
-    text = f"Most often {names[worst[0]]} is taken for {names[worst[1]]}: {shares[worst[0]][worst[1]]:.1%} of its images."
-    rows = tuple((name, *row) for name, row in zip(names, shares, strict=True))
+    text = (
+        f"Most often {names[worst[0]]} is taken for {names[worst[1]]}: {shares[worst[0]][worst[1]]:.1%} of its images."
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple((name, *row) for name, row in zip(names, shares, strict=True))
     return Drawing(
         name="confusions",
         title="What is taken for what",
-        caption=f"{capped(len(chosen), len(record.classes), 'classes, the hardest')}Per cent of the images of a class (row) "
-        "that are named as another (column).",
+        caption=f"{capped(len(chosen), len(record.classes), 'classes, the hardest')}Per cent of the images of a class "
+        "(row) that are named as another (column).",
         panels=(Panel(figure=figure, title="Confusions of classes", text=text),),
         data=(Table(name="", title="Confusions", columns=("class", *names), rows=rows),),
     )

@@ -9,9 +9,9 @@ from codednet.report.style import ACTIVE, BLUE, ORANGE
 from codednet.report.wording import write_number
 
 SHOWS = (
-    "Stop after a coded block as soon as the guess is sure enough. The threshold is chosen on images that nothing else was "
-    "fitted on, so that a promise can be made: with high probability, at most a chosen share of images is answered wrongly "
-    "that the whole network would have answered rightly."
+    "Stop after a coded block as soon as the guess is sure enough. The threshold is chosen on images that nothing else "
+    "was fitted on, so that a promise can be made: with high probability, at most a chosen share of images is answered "
+    "wrongly that the whole network would have answered rightly."
 )
 
 
@@ -21,8 +21,8 @@ def finding(record: ExitsRecord) -> str:
     if choice.threshold is None:
         return f"The rule is never to exit: {record.choice.images:,} images of {record.chosen_on} do not allow more."
     return (
-        f"Leaving at a posterior of {choice.threshold:g} or more takes {write_number(record.chosen.cost, 'percent')} of the "
-        f"multiply-adds; accuracy {write_number(record.chosen.accuracy, 'percent')} against "
+        f"Leaving at a posterior of {choice.threshold:g} or more takes {write_number(record.chosen.cost, 'percent')} "
+        f"of the multiply-adds; accuracy {write_number(record.chosen.accuracy, 'percent')} against "
         f"{write_number(record.accuracy, 'percent')} without exits. Lost by leaving early: "
         f"{write_number(record.chosen.risk, 'percent')} of {record.images:,} {record.split} images."
     )
@@ -46,7 +46,7 @@ def draw(record: ExitsRecord) -> tuple[Drawing, ...]:
         [Series(name="share of images", values=[one.share for one in places], look={"color": BLUE})],
         Names(title="Where images leave", x="share of images", y="", percent_x=True, percent_y=False),
     )
-    said = ", ".join(f"{label} {write_number(one.share, 'percent')}" for label, one in zip(labels, places))
+    said = ", ".join(f"{label} {write_number(one.share, 'percent')}" for label, one in zip(labels, places, strict=True))
     return (
         Drawing(
             name="price",
@@ -67,7 +67,8 @@ def _curve(record: ExitsRecord) -> Table:
 
 
 def _places(record: ExitsRecord, labels: list[str]) -> Table:
-    rows = tuple((label, one.share) for label, one in zip(labels, (*record.looks, record.through)))
+    places = (*record.looks, record.through)
+    rows = tuple((label, one.share) for label, one in zip(labels, places, strict=True))
     return Table(name="places", title="Where images leave", columns=("place", "share of images"), rows=rows)
 
 

@@ -9,8 +9,8 @@ from codednet.report.style import ACTIVE, INACTIVE
 from codednet.report.wording import write_number
 
 SHOWS = (
-    "Instead of stopping early, go on with fewer branches: the first coded stage names the likely classes, and of the last "
-    "stage only the branches of their words run. Beside it, exits by the same early guess."
+    "Instead of stopping early, go on with fewer branches: the first coded stage names the likely classes, and of the "
+    "last stage only the branches of their words run. Beside it, exits by the same early guess."
 )
 
 
@@ -21,8 +21,8 @@ def finding(record: GuidedRecord) -> str:
         return f"No mass keeps accuracy within half a point of {write_number(record.accuracy, 'percent')}."
     best = min(good, key=lambda one: one.cost)
     return (
-        f"With candidates of mass {best.mass:g}, {write_number(best.branches, 'percent')} of the last stage's branches run, "
-        f"for {write_number(best.cost, 'percent')} of all multiply-adds: accuracy "
+        f"With candidates of mass {best.mass:g}, {write_number(best.branches, 'percent')} of the last stage's branches "
+        f"run, for {write_number(best.cost, 'percent')} of all multiply-adds: accuracy "
         f"{write_number(best.accuracy, 'percent')}, {write_number(record.accuracy, 'percent')} with all branches "
         f"({record.images:,} {record.split} images)."
     )

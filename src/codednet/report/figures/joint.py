@@ -19,9 +19,9 @@ def finding(record: JointRecord) -> str:
     verdicts = [one.difference.verdict for one in record.depths]
     last = record.depths[-1]
     return (
-        f"At {verdicts.count('better')} of {len(verdicts)} depths the joint decoder is better than the best early decoder, "
-        f"at {verdicts.count('worse')} worse, at {verdicts.count('undecided')} undecided ({record.level:.0%} bootstrap "
-        f"intervals). After {last.block}: {write_number(last.joint, 'percent')} against "
+        f"At {verdicts.count('better')} of {len(verdicts)} depths the joint decoder is better than the best early "
+        f"decoder, at {verdicts.count('worse')} worse, at {verdicts.count('undecided')} undecided ({record.level:.0%} "
+        f"bootstrap intervals). After {last.block}: {write_number(last.joint, 'percent')} against "
         f"{write_number(last.best_single, 'percent')}; the whole network {write_number(record.accuracy, 'percent')}."
     )
 
@@ -53,7 +53,7 @@ def draw(record: JointRecord) -> tuple[Drawing, ...]:
         f"({write_number(one.difference.low, 'points')} to {write_number(one.difference.high, 'points')})"
         for one in record.depths
     )
-    rows = tuple(zip([one.block for one in record.depths], joint, best, means, low, high))
+    rows = tuple(zip([one.block for one in record.depths], joint, best, means, low, high, strict=True))
     columns = ("block", "joint", "best early decoder", "difference", "low", "high")
     return (
         Drawing(
@@ -69,4 +69,9 @@ def draw(record: JointRecord) -> tuple[Drawing, ...]:
     )
 
 
-STORY = Story(shows=SHOWS, finding=finding, draw=draw, shares=lambda _record: frozenset({"joint", "this block alone", "best alone so far", "difference", "low", "high"}))
+STORY = Story(
+    shows=SHOWS,
+    finding=finding,
+    draw=draw,
+    shares=lambda _record: frozenset({"joint", "this block alone", "best alone so far", "difference", "low", "high"}),
+)

@@ -9,8 +9,8 @@ from codednet.report.style import SERIES
 from codednet.report.wording import capped
 
 SHOWS = (
-    "What the extracted network of a class says of images of its class, of the other classes, and of images of no class. A "
-    "detector is as good as these stay apart; its threshold is the dotted line."
+    "What the extracted network of a class says of images of its class, of the other classes, and of images of no "
+    "class. A detector is as good as these stay apart; its threshold is the dotted line."
 )
 MOST_PANELS = 10
 
@@ -20,8 +20,8 @@ def finding(record: Outputs) -> str:
     shares = {one.label: _above(record, one, one.positives) for one in record.classes}
     best, worst = max(shares, key=lambda label: shares[label]), min(shares, key=lambda label: shares[label])
     return (
-        f"Of the {len(record.classes)} classes shown, the detector of {best} puts most of its images above its threshold "
-        f"(about {shares[best]:.0%}), that of {worst} fewest (about {shares[worst]:.0%})."
+        f"Of the {len(record.classes)} classes shown, the detector of {best} puts most of its images above its "
+        f"threshold (about {shares[best]:.0%}), that of {worst} fewest (about {shares[worst]:.0%})."
     )
 
 
@@ -46,8 +46,8 @@ def draw(record: Outputs) -> tuple[Drawing, ...]:
         Drawing(
             name="classes",
             title="Outputs of the extracted networks",
-            caption=f"{capped(len(classes), record.num_classes, 'classes, the first')}Each histogram is a share of its own "
-            "images, so that few and many compare.",
+            caption=f"{capped(len(classes), record.num_classes, 'classes, the first')}Each histogram is a share of its "
+            "own images, so that few and many compare.",
             panels=tuple(_panel(record, one) for one in classes),
             data=(Table(name="", title="Outputs", columns=("class", "images", "from", "to", "count"), rows=rows),),
         ),

@@ -10,9 +10,9 @@ from codednet.report.style import ACTIVE, INACTIVE
 from codednet.report.wording import capped, write_number
 
 SHOWS = (
-    "Take branches out of one coded block. Without branches that are active for the image's class, accuracy should fall; "
-    "without inactive ones it should stay, or even rise, since these only disturb. It is a diagnosis and no way to more "
-    "accuracy: which branches are inactive is known only once the class is."
+    "Take branches out of one coded block. Without branches that are active for the image's class, accuracy should "
+    "fall; without inactive ones it should stay, or even rise, since these only disturb. It is a diagnosis and no way "
+    "to more accuracy: which branches are inactive is known only once the class is."
 )
 MOST_PANELS = 9
 
@@ -55,8 +55,8 @@ def draw(record: Removal) -> tuple[Drawing, ...]:
         Drawing(
             name="curves",
             title="Accuracy without some branches of one block",
-            caption=f"{capped(len(curves), len(record.curves), 'coded blocks, the last')}Which branches go is drawn for every "
-            "image; those that go for k go for k + 1 too. All panels have the same scale.",
+            caption=f"{capped(len(curves), len(record.curves), 'coded blocks, the last')}Which branches go is drawn "
+            "for every image; those that go for k go for k + 1 too. All panels have the same scale.",
             panels=tuple(panels),
             data=(_data(record),),
         ),

@@ -9,9 +9,9 @@ from codednet.report.shapes import Names, Series, bars
 from codednet.report.style import BLUE, GREY
 
 SHOWS = (
-    "Images that belong to none of the classes, mixed with the test images: which score tells them apart best, one read "
-    "from the code (do the energies look like any word?) or one read from the logits? AUROC is the chance that a stranger "
-    "scores as stranger than one's own image; 50 % is a coin."
+    "Images that belong to none of the classes, mixed with the test images: which score tells them apart best, one "
+    "read from the code (do the energies look like any word?) or one read from the logits? AUROC is the chance that a "
+    "stranger scores as stranger than one's own image; 50 % is a coin."
 )
 
 
@@ -37,7 +37,7 @@ def _panel(one: StrangerSet) -> Panel:
     labels = [score.score.replace("_", " ") for score in one.scores]
     code = [score.auroc if score.score in FROM_CODE else None for score in one.scores]
     logits = [None if score.score in FROM_CODE else score.auroc for score in one.scores]
-    both = [own if own is not None else other for own, other in zip(code, logits)]
+    both = [own if own is not None else other for own, other in zip(code, logits, strict=True)]
     figure = bars(
         labels,
         [Series(name="AUROC", values=both)],
