@@ -20,7 +20,11 @@ COMMANDS = {
     "predict": ("codednet.cli.predict", "PredictConfig", "label images or folders of images"),
     "report": ("codednet.cli.report", "ReportConfig", "every table and figure of a run on one page"),
     "benchmark": ("codednet.cli.benchmark", "BenchmarkConfig", "side-by-side speed and memory ratios on this machine"),
-    "demo": ("codednet.cli.demo", "DemoConfig", "the whole story on bundled images, in minutes: train, measure, report"),
+    "demo": (
+        "codednet.cli.demo",
+        "DemoConfig",
+        "the whole story on bundled images, in minutes: train, measure, report",
+    ),
 }
 
 _USAGE = "usage: codednet [--help] [--version] [--debug] COMMAND ..."

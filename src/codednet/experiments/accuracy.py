@@ -1,7 +1,6 @@
 """Accuracy against the plain twin (table 2 of the paper), on the same images, with what chance could have done."""
 
 from dataclasses import dataclass
-from math import comb
 
 import torch
 from jaxtyping import Bool
@@ -92,7 +91,11 @@ def mcnemar(first: int, second: int) -> float:
     (0.0625, 1.0)
     """
     total = first + second
-    tail = sum(comb(total, k) for k in range(min(first, second) + 1))
+    # Each binomial coefficient from the one before: of ten thousand images, a moment instead of seconds.
+    term = tail = 1
+    for k in range(min(first, second)):
+        term = term * (total - k) // (k + 1)
+        tail += term
     return float(min(1.0, 2 * tail / 2**total))
 
 

@@ -112,7 +112,7 @@ def store(subject: Subject, record: Detectors) -> None:
     """Keep the thresholds of the extracted networks in the run, whatever thresholds it had."""
     detectors = record.families[EXTRACTED].detectors
     thresholds = Thresholds(
-        weights=subject.folder.weights_digest(),
+        weights=subject.digest,
         fit_on=record.fit_on,
         precision=record.precision,
         recall=record.recall,

@@ -40,7 +40,8 @@ def _read(hint: Any, value: Any) -> Any:
     if origin in (typing.Union, types.UnionType):
         return _read_one_of(inner, value)
     if is_dataclass(hint) and isinstance(hint, type):
-        entries = _checked(value, isinstance(value, Mapping), hint)
+        names = {field.name for field in fields(hint)}
+        entries = _checked(value, isinstance(value, Mapping) and value.keys() <= names, hint)
         hints = typing.get_type_hints(hint)
         return hint(**{field.name: _read(hints[field.name], entries[field.name]) for field in fields(hint)})
     if origin in (tuple, list, Sequence):

@@ -25,12 +25,13 @@ def key_of(experiment: Experiment[Any, Any], subject: Subject, options: Any) -> 
         "version": experiment.version,
         "options": to_document(options),
         "network": subject.digest,
+        "coding": to_document(subject.folder.config().coding),
         "data": subject.once("data digest", lambda: data_digest(subject.data)),
     }
     if experiment.builds_on:
         key["builds_on"] = {name: find(name).version for name in experiment.builds_on}
     if "baseline" in used:
-        key["baseline"] = None if subject.baseline is None else subject.baseline.weights_digest()
+        key["baseline"] = None if subject.baseline is None else _baseline(subject)
     if "against" in used:
         key["against"] = [_stranger_digest(subject, one.name) for one in subject.against]
     if "sweep" in used:
@@ -40,7 +41,7 @@ def key_of(experiment: Experiment[Any, Any], subject: Subject, options: Any) -> 
         key["machine"] = {
             "processor": processor(),
             "threads": torch.get_num_threads(),
-            "device": str(subject.device),
+            "device": _named(subject.device),
             "torch": torch.__version__,
         }
     return key
@@ -69,6 +70,17 @@ def runs_in(sweep: Path) -> list[RunFolder]:
     if not finished:
         raise CodednetError(f"'{sweep}' holds no finished training: `codednet sweep RECIPE -o {sweep}` makes some.")
     return finished
+
+
+def _baseline(subject: Subject) -> dict[str, str]:
+    if not subject.model.codes:  # a plain run has no twin, whatever it is given
+        return {"network": subject.twin_digest}
+    data = subject.once("twin data digest", lambda: data_digest(subject.twin_data))
+    return {"network": subject.twin_digest, "data": data}
+
+
+def _named(device: torch.device) -> str:
+    return f"{device}: {torch.cuda.get_device_name(device)}" if device.type == "cuda" else str(device)
 
 
 def _stranger_digest(subject: Subject, name: str) -> str:

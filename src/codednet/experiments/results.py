@@ -74,9 +74,12 @@ def result(
         document = _measured(experiment, subject, chosen, key)
         # What is shown is what is kept, now and when it is read again.
         record = from_document(experiment.record, document["record"])
+        tables = experiment.tables(record)
+        # In this order whatever ends it halfway: tables that are there are always of the record that is there.
         _remove_tables(subject, stored)
-        _write_tables(subject, name, experiment.tables(record))
+        _remove_tables(subject, document)
         subject.folder.write_json(name, document)
+        _write_tables(subject, name, tables)
     else:
         _write_tables(subject, name, experiment.tables(record), only_missing=True)
     if experiment.keep is not None:

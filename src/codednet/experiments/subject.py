@@ -66,13 +66,17 @@ class Subject:
     @cached_property
     def _loaded(self) -> tuple[str, CodedResNeXt]:
         # The digest first: what is measured on weights written in between then has a key that is never asked for.
-        is_there = (self.folder.model / "model.safetensors").is_file()
-        return self.folder.weights_digest() if is_there else "", self.folder.load_model()
+        return _digest(self.folder), self.folder.load_model()
 
     @cached_property
     def data(self) -> Data:
         """The data that it was trained on."""
-        return open_run_data(self.folder, self.model, self.root)
+        return self._open(self.folder, self.model)
+
+    @cached_property
+    def twin_digest(self) -> str:
+        """Digest of the baseline's network, read once, so that all keys of this subject speak of the same."""
+        return _digest(self._baseline())
 
     @cached_property
     def twin(self) -> CodedResNeXt:
@@ -82,7 +86,7 @@ class Subject:
     @cached_property
     def twin_data(self) -> Data:
         """The same data, as the baseline was trained on it."""
-        return open_run_data(self._baseline(), self.twin, self.root)
+        return self._open(self._baseline(), self.twin)
 
     def names(self) -> tuple[str, ...]:
         """Names of the classes, in the order of the labels."""
@@ -107,8 +111,16 @@ class Subject:
         return self.once(("collected", split), lambda: collect(self.model, self.loader(split), self.device))
 
     def twin_collected(self, split: str) -> Collected:
-        """What the plain twin says of it."""
-        return self.once(("twin collected", split), lambda: collect(self.twin, self.twin_loader(split), self.device))
+        """What the plain twin says of it, image for image."""
+
+        def same() -> Collected:
+            theirs = collect(self.twin, self.twin_loader(split), self.device)
+            # Where an image can be read for one of them alone, rows are of other images.
+            if not torch.equal(theirs.indices, self.collected(split).indices):
+                raise self._other_images(split)
+            return theirs
+
+        return self.once(("twin collected", split), same)
 
     def scores(self, split: str) -> Scores:
         """What every class's extracted network, and the whole one, say of a split or of `against:NAME`."""
@@ -136,13 +148,35 @@ class Subject:
             return stranger_loader(one.name, one.root, self.data.config, self.twin, self.batch)
         same = np.array_equal(self.twin_data.indices(split), self.data.indices(split))
         if not same or not np.array_equal(self.twin_data.labels(split), self.data.labels(split)):
+            raise self._other_images(split)
+        return self.twin_data.eval_loader(split, self.batch)
+
+    def _open(self, folder: RunFolder, model: CodedResNeXt) -> Data:
+        data, names = open_run_data(folder, model, self.root), model.config.class_names
+        if len(data.classes) != model.num_classes or (names and names != data.classes):
             raise CodednetError(
-                f"both runs must see the same images, and those of '{self._baseline().path}' in {split} are others. "
+                f"the data must have the classes that '{folder.path}' was trained on: {_listed(names, model)}. "
+                f"It has {len(data.classes)} ({', '.join(data.classes[:3])}, ...). "
                 "Name the folder of the data that is meant with --root."
             )
-        return self.twin_data.eval_loader(split, self.batch)
+        return data
+
+    def _other_images(self, split: str) -> CodednetError:
+        return CodednetError(
+            f"both runs must see the same images, and those of '{self._baseline().path}' in {split} are others. "
+            "Name the folder of the data that is meant with --root."
+        )
 
     def _baseline(self) -> RunFolder:
         if self.baseline is None:
             raise CodednetError(f"'{self.folder.path}' was given no run of the plain twin: name one with --baseline.")
         return self.baseline
+
+
+def _digest(folder: RunFolder) -> str:
+    """Digest of a run's network; empty where there is none, which loading it says."""
+    return folder.weights_digest() if (folder.model / "model.safetensors").is_file() else ""
+
+
+def _listed(names: Sequence[str] | None, model: CodedResNeXt) -> str:
+    return f"{model.num_classes} ({', '.join(names[:3])}, ...)" if names else str(model.num_classes)
