@@ -105,7 +105,7 @@ def test_interrupted_the_same_command_goes_on_to_the_page(short_recipe, tmp_path
     assert "going on with the demo" in said
     assert (folder / "coded" / "results" / "train.json").read_text() == trained
     found = json.loads(out)
-    assert Path(found["page"]).read_text().lstrip().startswith("<!doctype html>")
+    assert Path(found["page"]).read_text().startswith("<!DOCTYPE html>")
     record = json.loads((folder / "coded" / "results" / "accuracy.json").read_text())["record"]
     assert found["accuracy"] == record["accuracy"]["mean"]
     assert found["plain_accuracy"] == record["twin"]["accuracy"]["mean"]

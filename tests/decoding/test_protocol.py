@@ -21,14 +21,14 @@ from codednet.errors import CodednetError
 
 @pytest.fixture(scope="module")
 def outputs() -> tuple[Tensor, Tensor, Tensor]:
-    """Overconfident logits of 600 images and 4 classes, and decoders that agree where they are right."""
+    """Overconfident logits of 2,400 images and 4 classes, and decoders that agree where they are right."""
     draw = torch.Generator().manual_seed(0)
-    labels = torch.arange(600) % 4
-    logits = torch.randn(600, 4, generator=draw)
-    logits[torch.arange(600), labels] += 2
+    labels = torch.arange(2400) % 4
+    logits = torch.randn(2400, 4, generator=draw)
+    logits[torch.arange(2400), labels] += 2
     right = logits.argmax(1) == labels
-    agree = torch.rand(600, 3, generator=draw) < torch.where(right, 0.9, 0.5)[:, None]
-    return 3 * logits, labels, agree
+    agree = torch.rand(2400, 3, generator=draw) < torch.where(right, 0.9, 0.5)[:, None]
+    return 2 * logits, labels, agree
 
 
 @given(
@@ -66,7 +66,7 @@ def test_the_record_is_that_of_the_splits_one_by_one(outputs) -> None:
         table = agreement_table(agree[fit], logits[fit].argmax(1) == labels[fit])
         found["agreement"].append(calibration_errors(table.confidence(agreed), z.argmax(1) == y))
     (share,) = record.shares
-    assert (share.fitted_on, share.measured_on) == (152, 448)
+    assert (share.fitted_on, share.measured_on) == (600, 1800)
     assert [method.method for method in share.methods] == list(found)
     for method in share.methods[:3]:
         for field in ("ece", "mce", "brier", "nll", "classwise_ece"):
@@ -114,7 +114,7 @@ def test_a_network_without_early_decoders_has_softmax_and_one_temperature(output
 
 def test_too_few_images_in_a_class_are_refused(outputs) -> None:
     logits, _, agree = outputs
-    labels = torch.arange(600) % 3
+    labels = torch.arange(2400) % 3
     labels[0] = 3
     message = r"class 3 has 1 images, too few to split 25% from 75%: each part needs one of every class"
     with pytest.raises(CodednetError, match=message):

@@ -1,6 +1,5 @@
 import csv
 import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -438,19 +437,19 @@ def test_tables_are_written_as_the_record_has_them(name, results, subject):
         assert {len(row) for row in table.rows} <= {len(table.columns)}
 
 
-class Interrupted(Exception):
+class StopHereError(Exception):
     pass
 
 
 def interrupt(*_arguments):
-    raise Interrupted
+    raise StopHereError
 
 
 @pytest.mark.parametrize("where", ["measure", "tables"])
 def test_what_fails_leaves_the_files_as_they_were(run, where):
     result(counting(), opened(run))
     before = {file.name: file.read_bytes() for file in run.results.iterdir()}
-    with pytest.raises(Interrupted):
+    with pytest.raises(StopHereError):
         result(counting(version=2, **{where: interrupt}), opened(run))
     assert {file.name: file.read_bytes() for file in run.results.iterdir()} == before
 
@@ -477,17 +476,18 @@ def test_whenever_writing_ends_tables_and_record_are_of_one_measurement(run, wri
     def ends(self, target):
         writes.append(target)
         if len(writes) == write:
-            raise Interrupted
+            raise StopHereError
         return replace_file(self, target)
 
-    with monkeypatch.context() as patch, pytest.raises(Interrupted):
+    with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", ends)
-        result(counted, opened(run), fresh=True)
+        with pytest.raises(StopHereError):
+            result(counted, opened(run), fresh=True)
     found = result(counted, opened(run))
     assert found.cached
     for name in ("count.csv", "count-more.csv"):
         assert (run.results / name).read_text() == f"times\n{found.record.times}\n"
-    assert not [file for file in os.listdir(run.results) if file.startswith(".")]
+    assert not [file for file in run.results.iterdir() if file.name.startswith(".")]
 
 
 def without_tune(folder):

@@ -29,16 +29,16 @@ def test_ten_classes_are_measured_against_all_negatives_by_scikit_learn_s_measur
     (fit, fit_labels), (test, labels), (ood, _) = table(10, 500), table(10, 300), table(10, 200, hard=0)
     thresholds = fit_thresholds(fit, fit_labels)
     names = tuple("abcdefghij")
-    detectors = measure_detectors(test, labels, thresholds, out_of_distribution=ood, names=names)
+    detectors = measure_detectors(test, labels, thresholds, out_of_distribution={"noise": ood}, names=names)
     assert tuple(detector.label for detector in detectors) == names
     for index, detector in enumerate(detectors):
         assert detector.threshold == thresholds[index]
         assert_quality(detector.in_distribution, labels == index, test[:, index], thresholds[index])
         mixed = np.concatenate([test[labels == index, index], ood[:, index]])
         truth = np.arange(len(mixed)) < (labels == index).sum()
-        assert_quality(detector.out_of_distribution, truth, mixed, thresholds[index])
+        assert_quality(detector.out_of_distribution["noise"], truth, mixed, thresholds[index])
         # The positives are the same, so recall is too.
-        assert detector.in_distribution.recall == detector.out_of_distribution.recall
+        assert detector.in_distribution.recall == detector.out_of_distribution["noise"].recall
         best = max(metrics.f1_score(fit_labels == index, fit[:, index] >= value) for value in fit[::10, index])
         assert metrics.f1_score(fit_labels == index, fit[:, index] >= thresholds[index]) >= best
 
@@ -47,9 +47,9 @@ def test_many_classes_are_measured_against_nine_drawn_negatives_a_positive() -> 
     # Every image is said yes to, so precision is the share of positives among those that count.
     scores, labels = table(40, 800)
     everyone = np.full(40, -100.0)
-    detectors = measure_detectors(scores, labels, everyone, out_of_distribution=scores)
+    detectors = measure_detectors(scores, labels, everyone, out_of_distribution={"same": scores})
     assert {one.in_distribution.precision for one in detectors} == {0.1}
-    assert {one.out_of_distribution.precision for one in detectors} == {0.1}
+    assert {one.out_of_distribution["same"].precision for one in detectors} == {0.1}
     assert {one.in_distribution.precision for one in measure_detectors(scores, labels, everyone, negatives=3)} == {0.25}
     all_of_them = measure_detectors(scores, labels, everyone, negatives="all")
     assert {one.in_distribution.precision for one in all_of_them} == {20 / 800}
@@ -70,7 +70,7 @@ def test_targets_are_met_on_the_table_they_are_fitted_on() -> None:
         (name, value), limits = next(iter(target.items())), fit_thresholds(scores, labels, **target)
         for detector in measure_detectors(scores, labels, limits):
             assert getattr(detector.in_distribution, name) >= value
-            assert detector.out_of_distribution is None
+            assert detector.out_of_distribution == {}
 
 
 def test_means_are_means() -> None:
@@ -97,8 +97,8 @@ def test_tables_that_do_not_fit_are_refused() -> None:
         fit_thresholds(scores[:, 0], labels)
     with pytest.raises(CodednetError, match="a threshold for each of the 3 columns"):
         measure_detectors(scores, labels, [0.0])
-    with pytest.raises(CodednetError, match="that out of distribution has 2"):
-        measure_detectors(scores, labels, [0.0] * 3, out_of_distribution=scores[:, :2])
+    with pytest.raises(CodednetError, match="that of noise has 2"):
+        measure_detectors(scores, labels, [0.0] * 3, out_of_distribution={"noise": scores[:, :2]})
     with pytest.raises(CodednetError, match="a name for each of the 3 columns; got 2"):
         fit_thresholds(scores, labels, names="ab")
     with pytest.raises(CodednetError, match="negatives must be 'paper', 'all' or a number"):
@@ -134,9 +134,9 @@ def test_strangers_are_drawn_down_to_the_same_mixture() -> None:
     scores, labels = table(10, 300)
     everyone, many = np.full(10, -100.0), table(10, 900, hard=0)[0]
     precisions = {
-        one.out_of_distribution.precision
-        for one in measure_detectors(scores, labels, everyone, out_of_distribution=many)
+        one.out_of_distribution["many"].precision
+        for one in measure_detectors(scores, labels, everyone, out_of_distribution={"many": many})
     }
     assert precisions == {0.1}
-    few = measure_detectors(scores, labels, everyone, out_of_distribution=many[:300])
-    assert {one.out_of_distribution.precision for one in few} == {30 / 330}
+    few = measure_detectors(scores, labels, everyone, out_of_distribution={"few": many[:300]})
+    assert {one.out_of_distribution["few"].precision for one in few} == {30 / 330}

@@ -23,7 +23,7 @@ COMMANDS = {
     "demo": (
         "codednet.cli.demo",
         "DemoConfig",
-        "the whole story on bundled images, in minutes: train, measure, report",
+        "the whole story on bundled images, in minutes: train, measure, show",
     ),
 }
 

@@ -77,7 +77,7 @@ class Axis:
 
 
 def axes_of(fields: Sequence[str], settings: Sequence[Setting]) -> tuple[Axis, ...]:
-    """An axis for each field in which settings differ that are alike otherwise; where there is none, one of all fields."""
+    """An axis for each field in which settings differ that are alike otherwise; if there is none, one of all fields."""
     merged = [_merged(one) if {CODE_SEED, QUALITY} <= set(fields) else one for one in settings]
     names = list(merged[0].settings)
     # A plain run differs from every other in all that concerns codes, so it has a place by itself alone.

@@ -14,11 +14,11 @@ from codednet.report.sweep_axes import CODE_SEED, QUALITY, Axis, Line, axes_of, 
 from codednet.report.wording import block_tick, capped, write_number
 
 SHOWS = (
-    "Trainings that differ in one thing, such as the weight mu of the coding loss, the probability of dropping a branch, "
-    "the exponent of the coding loss, the order of rates, or the code itself. The paper finds that a small weight leaves "
-    "early decoders guessing and a large one costs accuracy, that the networks of one class need branches to be dropped "
-    "in training, and that all codes that meet its rules serve alike. Runs that differ in the seed alone are repeats: "
-    "their mean is shown, and their range."
+    "Trainings that differ in one thing, such as the weight mu of the coding loss, the probability of dropping a "
+    "branch, the exponent of the coding loss, the order of rates, or the code itself. The paper finds that a small "
+    "weight leaves early decoders guessing and a large one costs accuracy, that the networks of one class need "
+    "branches to be dropped in training, and that all codes that meet its rules serve alike. Runs that differ in the "
+    "seed alone are repeats: their mean is shown, and their range."
 )
 LOOKS = (*SERIES, {"color": INK, "marker": "P", "linestyle": (0, (5, 1))})
 MOST_LINES = len(LOOKS)
