@@ -62,3 +62,25 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory, quick: list[str]) -> 
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return run
+
+
+@pytest.fixture(scope="session")
+def twin_run(tmp_path_factory: pytest.TempPathFactory, quick: list[str]) -> Path:
+    """The plain twin of `finished_run`, trained on the same pictures."""
+    run = tmp_path_factory.mktemp("plain") / "run"
+    options = [*quick, "--model.coded=false", "--optim.epochs=2"]
+    command = [sys.executable, "-m", "codednet", "train", "fashion-mini", "-o", str(run), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return run
+
+
+@pytest.fixture(scope="session")
+def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of images of no class."""
+    folder = tmp_path_factory.mktemp("strangers") / "noise"
+    folder.mkdir()
+    draw = np.random.default_rng(3)
+    for number in range(12):
+        Image.fromarray(draw.integers(0, 256, (20, 20, 3), np.uint8)).save(folder / f"{number}.png")
+    return folder

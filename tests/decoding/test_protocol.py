@@ -28,7 +28,7 @@ def outputs() -> tuple[Tensor, Tensor, Tensor]:
     logits[torch.arange(2400), labels] += 2
     right = logits.argmax(1) == labels
     agree = torch.rand(2400, 3, generator=draw) < torch.where(right, 0.9, 0.5)[:, None]
-    return 2 * logits, labels, agree
+    return 3 * logits, labels, agree
 
 
 @given(

@@ -1,16 +1,12 @@
 """A run with all that experiments ask for: a plain twin, images of no class, and copies to change."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from codednet.experiments import Against, Result, Subject, find, result
 from codednet.experiments.cost import CostOptions
@@ -28,28 +24,6 @@ QUICK: dict[str, dict[str, Any]] = {
 def one_thread() -> None:
     """Tensors this small gain nothing from threads, and lose much to them on a busy machine."""
     torch.set_num_threads(1)
-
-
-@pytest.fixture(scope="session")
-def twin_run(tmp_path_factory: pytest.TempPathFactory, quick: list[str]) -> Path:
-    """The plain twin of `finished_run`, trained on the same pictures."""
-    run = tmp_path_factory.mktemp("plain") / "run"
-    options = [*quick, "--model.coded=false", "--optim.epochs=2"]
-    command = [sys.executable, "-m", "codednet", "train", "fashion-mini", "-o", str(run), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return run
-
-
-@pytest.fixture(scope="session")
-def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of images of no class."""
-    folder = tmp_path_factory.mktemp("strangers") / "noise"
-    folder.mkdir()
-    draw = np.random.default_rng(3)
-    for number in range(12):
-        Image.fromarray(draw.integers(0, 256, (20, 20, 3), np.uint8)).save(folder / f"{number}.png")
-    return folder
 
 
 def copied(run: Path, to: Path) -> RunFolder:

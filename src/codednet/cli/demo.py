@@ -2,17 +2,16 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from codednet.cli.progress import experiments_bar
 from codednet.errors import CodednetError
 
 if TYPE_CHECKING:
-    from codednet.experiments import Experiment, Outcome
-    from codednet.experiments.runner import Watch
+    from codednet.experiments import Outcome
     from codednet.runs.config import RunConfig
 
 RECIPE = "fashion-mini"
@@ -22,7 +21,7 @@ MINUTES, QUICK_MINUTES = 8, 3
 # What is planned for, so that a machine that becomes a little slower still ends in time.
 MARGIN = 0.85
 # The report costs about as much as training on so many images, and what no speed changes takes so many seconds.
-REPORT_IMAGES, FIXED_SECONDS = 100_000, 15
+REPORT_IMAGES, FIXED_SECONDS = 55_000, 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +154,7 @@ def _report(folder: Path) -> "tuple[list[Outcome], Path]":
     coded = open_run(request.run)
     subject = Subject(coded, baseline=open_run(folder / PLAIN), against=[Against(name=STRANGERS)])
     experiments = [find(name) for name in NAMES]
-    with _progress(len(experiments)) as watch:
+    with experiments_bar(len(experiments)) as watch:
         outcomes = run_experiments(subject, experiments, watch)
     page = coded.path / "report" / "index.html"
     page.parent.mkdir(exist_ok=True)
@@ -212,19 +211,3 @@ def _print(found: Summary, epochs: int, page: Path) -> None:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _progress(total: int) -> "Iterator[Watch]":
-    """A bar over the experiments, on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-
-        def watch(experiment: "Experiment[Any, Any]", outcome: "Outcome | None") -> None:
-            bar.update(task, description=experiment.title, advance=0 if outcome is None else 1)
-
-        yield watch

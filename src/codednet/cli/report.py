@@ -2,17 +2,15 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from codednet.cli.progress import experiments_bar
 from codednet.errors import CodednetError
 
 if TYPE_CHECKING:
-    from codednet.experiments import Experiment, Outcome, Subject
-    from codednet.experiments.runner import Watch
+    from codednet.experiments import Outcome, Subject
     from codednet.report.compose import Request
 
 USUAL_STRANGERS = "quickdraw-mini"
@@ -67,7 +65,7 @@ def run(config: ReportConfig) -> int:
     target = _target(config, folder.path)
     request = _request(config)
     subject = _subject(config, request)
-    with _progress(len(experiments)) as watch:
+    with experiments_bar(len(experiments)) as watch:
         outcomes = run_experiments(subject, experiments, watch)
     text = _written(config.format, request, subject, outcomes)
     _put(text, target)
@@ -155,19 +153,3 @@ def _said(outcome: "Outcome") -> dict[str, Any]:
     if outcome.missing is not None:
         return {"state": "missing", "why": outcome.missing.what, "command": outcome.missing.command}
     return {"state": "failed", "why": outcome.failure}
-
-
-@contextmanager
-def _progress(total: int) -> "Iterator[Watch]":
-    """A bar over the experiments, on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-
-        def watch(experiment: "Experiment[Any, Any]", outcome: "Outcome | None") -> None:
-            bar.update(task, description=experiment.title, advance=0 if outcome is None else 1)
-
-        yield watch
