@@ -8,6 +8,7 @@ from sklearn import metrics
 
 from codednet import CodednetError
 from codednet.paths import fit_thresholds, mean_quality, measure_detectors
+from codednet.paths.detectors import counted, counted_strangers
 
 rng = np.random.default_rng(0)
 
@@ -53,6 +54,25 @@ def test_many_classes_are_measured_against_nine_drawn_negatives_a_positive() -> 
     assert {one.in_distribution.precision for one in measure_detectors(scores, labels, everyone, negatives=3)} == {0.25}
     all_of_them = measure_detectors(scores, labels, everyone, negatives="all")
     assert {one.in_distribution.precision for one in all_of_them} == {20 / 800}
+
+
+def test_scores_of_images_that_do_not_count_are_never_read() -> None:
+    (fit, fit_labels), (test, labels), (many, _) = table(40, 800), table(40, 800, hard=1.0), table(40, 500, hard=0)
+    for negatives, seed in (("paper", 0), (3, 5), ("all", 0)):
+        draws = {"negatives": negatives, "seed": seed}
+        limits = fit_thresholds(fit, fit_labels, **draws)
+        whole = measure_detectors(test, labels, limits, out_of_distribution={"many": many}, **draws)
+        thin = [
+            np.where(mask, scores, np.nan)
+            for scores, mask in (
+                (fit, counted(fit_labels, 40, **draws)),
+                (test, counted(labels, 40, **draws)),
+                (many, counted_strangers(500, labels, 40, **draws)),
+            )
+        ]
+        assert (fit_thresholds(thin[0], fit_labels, **draws) == limits).all()
+        assert measure_detectors(thin[1], labels, limits, out_of_distribution={"many": thin[2]}, **draws) == whole
+        assert bool(np.isnan(thin[1]).any()) == (negatives != "all")
 
 
 def test_the_draw_depends_on_the_seed_alone() -> None:

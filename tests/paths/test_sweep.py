@@ -40,6 +40,17 @@ def test_scores_are_the_masked_network_s_logits(small, images) -> None:
             assert_scores(scores[:, label], logits[:, label])
 
 
+def test_scores_that_nobody_wants_are_not_evaluated(small, images) -> None:
+    want = detector_scores(small, images)
+    wanted = torch.rand(want.shape, generator=torch.Generator().manual_seed(1)) < 0.4
+    wanted[:, 3], wanted[:, 4] = False, True
+    found = DetectorSweep(small)(images, wanted)
+    assert torch.equal(found.isnan(), ~wanted)
+    assert (found - want)[wanted].abs().max() <= 1e-5 * want.abs().max()
+    costs = [multiply_adds(lambda some=some: DetectorSweep(small)(images, some)) for some in (wanted, wanted | True)]
+    assert costs[0] < costs[1]
+
+
 def test_some_classes_come_in_the_order_asked_for(small, images) -> None:
     sweep = DetectorSweep(small, ["hen", 2])
     assert sweep.classes == [7, 2]

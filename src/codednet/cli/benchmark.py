@@ -83,11 +83,17 @@ def run(config: BenchmarkConfig) -> int:
 
 
 def _check(config: BenchmarkConfig) -> None:
-    known = {"modes": ("training", "inference", "memory"), "precisions": ("float32", "bf16")}
+    from codednet.models.variants import VARIANTS
+
+    known = {"models": tuple(VARIANTS), "modes": ("training", "inference", "memory"), "precisions": ("float32", "bf16")}
     for field, choices in known.items():
         for value in getattr(config, field):
             if value not in choices:
                 raise CodednetError(f"{field} must be among {', '.join(choices)}; got {value!r}.")
+    if (least := min((config.batch, *config.inference_batches))) < 1:
+        raise CodednetError(f"batches must hold 1 image or more; got {least}.")
+    if config.threads < 0:
+        raise CodednetError(f"threads must be 1 or more, or 0 for torch's own choice; got {config.threads}.")
 
 
 def _measure(name: str, precision: str, config: BenchmarkConfig) -> list[Row]:

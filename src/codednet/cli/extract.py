@@ -53,6 +53,8 @@ def run(config: ExtractConfig) -> int:
         )
     if config.rounds is not None and config.rounds < LEAST_ROUNDS and config.rounds != 0:
         raise CodednetError(f"rounds must be {LEAST_ROUNDS} or more, or 0 for none; got {config.rounds}.")
+    if config.threads < 0:
+        raise CodednetError(f"threads must be 1 or more, or 0 for torch's own choice; got {config.threads}.")
     if config.threads:
         torch.set_num_threads(config.threads)
     device = pick_device(config.device)

@@ -12,6 +12,7 @@ from codednet.errors import CodednetError
 if TYPE_CHECKING:
     from codednet.experiments import Outcome, Subject
     from codednet.report.compose import Request
+    from codednet.runs.folder import RunFolder
 
 USUAL_STRANGERS = "quickdraw-mini"
 """Bundled images of no class, where none are named."""
@@ -40,7 +41,8 @@ class ReportConfig:
     format: Literal["html", "md"] = "html"
     """html, a page that needs nothing else; or md, the same numbers as tables for a README or a model card."""
     output: str | None = None
-    """File to write; report/index.html or report/report.md in the run folder if left out, standard output if -."""
+    """File to write, standard output if -; if left out, report/index.html or report/report.md in the run folder, and
+    report/part.html or report/part.md if --only names sections, so that a whole report stays."""
     root: str | None = None
     """Folder of the data, where it is another than the run was trained with."""
     batch: int = 128
@@ -96,23 +98,34 @@ def _request(config: ReportConfig) -> "Request":
 
 def _subject(config: ReportConfig, request: "Request") -> "Subject":
     from codednet.experiments import Against, Subject
+    from codednet.paths.strangers import find_strangers, with_roots
     from codednet.runs.folder import open_run
 
     folder = open_run(config.run)
     if config.sweep is not None and not Path(config.sweep).is_dir():
         raise CodednetError(f"'{config.sweep}' is no folder. `codednet sweep RECIPE --set key=a,b,c` makes one.")
-    names = request.against
-    if names is None:  # a run on those very images has none that are strange to it
-        names = () if folder.config().data.name == USUAL_STRANGERS else (USUAL_STRANGERS,)
-    return Subject(
+    names = _usual_strangers(folder) if request.against is None else request.against
+    subject = Subject(
         folder,
         baseline=None if config.baseline is None else open_run(config.baseline),
         sweep=None if config.sweep is None else Path(config.sweep),
-        against=[Against(name=name, root=config.against_root) for name in names],
+        against=[Against(name=name, root=root) for name, root in with_roots(names, config.against_root)],
         root=config.root,
         batch=config.batch,
         device=config.device,
     )
+    for one in subject.against:  # what is not there is said before anything is measured
+        find_strangers(one.name, one.root, subject.data.config, subject.model.in_chans)
+    return subject
+
+
+def _usual_strangers(folder: "RunFolder") -> tuple[str, ...]:
+    """The bundled images; none for a network of classes that they belong to."""
+    from codednet.data import DataConfig, open_data
+
+    theirs = open_data(DataConfig(name=USUAL_STRANGERS, tune=0)).classes
+    ours = folder.load_model().config.class_names
+    return () if ours and set(ours) <= set(theirs) else (USUAL_STRANGERS,)
 
 
 def _target(config: ReportConfig, run: Path) -> Path | None:
@@ -120,6 +133,8 @@ def _target(config: ReportConfig, run: Path) -> Path | None:
     if config.output == "-":
         return None
     if config.output is None:
+        if config.only:
+            return run / "report" / f"part.{config.format}"
         return run / "report" / ("index.html" if config.format == "html" else "report.md")
     target = Path(config.output)
     if target.is_dir():

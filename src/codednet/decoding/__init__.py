@@ -64,7 +64,6 @@ if TYPE_CHECKING:
         fpr95,
         separations,
         stranger_scores,
-        strangers_document,
     )
     from codednet.decoding.temperature import (
         Temperature,
@@ -146,7 +145,6 @@ _HOME = {
     "run_protocol": "protocol",
     "separations": "strangers",
     "stranger_scores": "strangers",
-    "strangers_document": "strangers",
 }
 
 __all__ = [
@@ -220,7 +218,6 @@ __all__ = [
     "run_protocol",
     "separations",
     "stranger_scores",
-    "strangers_document",
 ]
 
 

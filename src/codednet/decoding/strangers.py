@@ -5,7 +5,6 @@ All scores are the larger the stranger an image is.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -93,18 +92,6 @@ def fpr95(own: ArrayLike | Tensor, strangers: ArrayLike | Tensor, share: float =
     low, high = _checked(own, strangers)
     limit = np.sort(low)[int(np.ceil(share * len(low))) - 1]
     return float((high <= limit).mean())
-
-
-def strangers_document(found: Sequence[Separation], name: str, images: int) -> dict[str, Any]:
-    """The comparison as JSON values, with the best score and whether the code has it."""
-    best = max(found, key=lambda one: one.auroc)
-    return {
-        "against": name,
-        "images": images,
-        "scores": {one.score: {"auroc": one.auroc, "fpr95": one.fpr95} for one in found},
-        "best": best.score,
-        "code_wins": best.score in FROM_CODE,
-    }
 
 
 def _distances(energies: Tensor, code: Words) -> Tensor:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -13,14 +12,13 @@ from codednet.experiments import codes
 from codednet.experiments.digests import source_digest
 from codednet.experiments.early import SPLIT, EarlyDecoder
 from codednet.experiments.experiment import Cell, Experiment, NoOptions, Table
-from codednet.experiments.keys import runs_in
+from codednet.experiments.keys import runs_in, unfinished_in
 from codednet.experiments.measures import family_of
 from codednet.experiments.settings import Trained, differences, without_seed
 from codednet.experiments.subject import Subject
 from codednet.paths.families import DetectorOptions, fit_split
 from codednet.paths.thresholds import Quality
 from codednet.runs.evaluation import evaluate
-from codednet.runs.folder import RunFolder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +118,7 @@ def measure(subject: Subject, options: NoOptions) -> AblationsRecord:
         blocks=tuple(sorted(blocks, key=_depth)),
         runs=runs,
         settings=_settings(runs),
-        unfinished=_unfinished(subject.sweep),
+        unfinished=unfinished_in(subject.sweep),
     )
 
 
@@ -158,7 +156,7 @@ def _training(run: Subject, subject: Subject) -> Training:
     )
     if not run.model.codes:
         return found
-    family = family_of(run.model, run.data, DetectorOptions(), run.batch, run.device)
+    family = family_of(run.model, run, DetectorOptions())
     return replace(
         found,
         decoders=tuple(EarlyDecoder(block=name, accuracy=share) for name, share in seen.decoders.items()),
@@ -213,11 +211,6 @@ def _range(values: Sequence[float]) -> Range:
 
 def _depth(block: str) -> tuple[int, ...]:
     return tuple(int(part) for part in block.removeprefix("layer").split("."))
-
-
-def _unfinished(sweep: Path) -> tuple[str, ...]:
-    folders = [RunFolder(path) for path in sorted(sweep.iterdir()) if path.is_dir()]
-    return tuple(one.path.name for one in folders if one.config_file.is_file() and not one.is_finished)
 
 
 def tables(record: AblationsRecord) -> tuple[Table, ...]:

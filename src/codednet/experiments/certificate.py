@@ -66,7 +66,7 @@ class CertificateRecord:
     """Of them, on which removal is."""
     checks: tuple[Check, ...]
     measures: tuple[PathMeasures, ...]
-    """Along the run's own words, shuffled ones, and of the plain twin; shuffled: each class has the next one's word."""
+    """Along the run's own words, shuffled ones, and of the plain twin; shuffled: each class has another's word."""
 
 
 def measure(subject: Subject, options: NoOptions) -> CertificateRecord:
@@ -103,7 +103,7 @@ def _curves(network: CodedResNeXt, subject: Subject) -> tuple[RemovalCurve, ...]
 
 
 def _family(network: CodedResNeXt, subject: Subject) -> Family:
-    return family_of(network, subject.data, DetectorOptions(), subject.batch, subject.device)
+    return family_of(network, subject, DetectorOptions())
 
 
 def _plain_twin(subject: Subject) -> PathMeasures:
@@ -216,7 +216,7 @@ def tables(record: CertificateRecord) -> tuple[Table, ...]:
 EXPERIMENT = Experiment(
     name="certificate",
     title="Transparency certificate",
-    version=1,
+    version=2,
     record=CertificateRecord,
     measure=measure,
     tables=tables,

@@ -9,7 +9,7 @@ from codednet.experiments.experiment import Cell, Experiment, Table
 from codednet.experiments.subject import Subject
 from codednet.paths.baseline import check_same_images
 from codednet.paths.detectors import Negatives
-from codednet.paths.families import DetectorOptions, Family, Tables, fit_split, measure_family
+from codednet.paths.families import DetectorOptions, Family, Sampling, Tables, fit_split, measure_family
 from codednet.paths.scoring import Scores
 from codednet.paths.stored import Thresholds, read_thresholds, write_thresholds
 from codednet.paths.thresholds import Quality
@@ -54,7 +54,8 @@ class Detectors:
 def measure(subject: Subject, options: DetectorOptions) -> Detectors:
     """Thresholds of all classes fitted on one split, detectors measured on the test split and against strangers."""
     fit_on = fit_split(subject.data, options.fit_on)
-    ours = {split: subject.scores(split) for split in _splits(subject, fit_on)}
+    sampling = Sampling(negatives=options.negatives, seed=options.seed)
+    ours = {split: subject.scores(split, sampling) for split in _splits(subject, fit_on)}
 
     def family(scores: Mapping[str, Scores], column: Column, nearest: bool = True) -> Family:
         return measure_family(_tables(scores, fit_on, column), subject.names(), options, nearest=nearest)
@@ -62,7 +63,7 @@ def measure(subject: Subject, options: DetectorOptions) -> Detectors:
     # What is only compared with may miss a precision.
     families = {EXTRACTED: family(ours, "paths", nearest=False), WHOLE: family(ours, "logits")}
     if subject.baseline is not None:
-        theirs = {split: subject.twin_scores(split) for split in ours}
+        theirs = {split: subject.twin_scores(split, sampling) for split in ours}
         check_same_images(subject.baseline, ours, theirs)
         families |= {BASELINE_WHOLE: family(theirs, "logits"), BASELINE_EXTRACTED: family(theirs, "paths")}
     return Detectors(

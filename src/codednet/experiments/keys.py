@@ -55,11 +55,12 @@ def stranger_digest(subject: Subject, name: str) -> str:
 
 
 def sweep_digest(sweep: Path) -> str:
-    """Digest of all finished runs in a folder: their names, configs and networks."""
+    """Digest of all finished runs in a folder, their names, configs and networks; and of the names of those begun."""
     found = hashlib.sha256()
     for folder in runs_in(sweep):
         config = hashlib.sha256(folder.config_file.read_bytes()).hexdigest()
         found.update(f"{folder.path.name}={config},{folder.weights_digest()};".encode())
+    found.update("".join(f"{name}?" for name in unfinished_in(sweep)).encode())
     return found.hexdigest()
 
 
@@ -70,6 +71,12 @@ def runs_in(sweep: Path) -> list[RunFolder]:
     if not finished:
         raise CodednetError(f"'{sweep}' holds no finished training: `codednet sweep RECIPE -o {sweep}` makes some.")
     return finished
+
+
+def unfinished_in(sweep: Path) -> tuple[str, ...]:
+    """Names of the trainings in a sweep's folder that have not come to their end."""
+    folders = [RunFolder(path) for path in sorted(sweep.iterdir()) if path.is_dir()]
+    return tuple(one.path.name for one in folders if one.config_file.is_file() and not one.is_finished)
 
 
 def _baseline(subject: Subject) -> dict[str, str]:

@@ -12,10 +12,10 @@ from codednet.codes import Code
 from codednet.data import Data
 from codednet.experiments.removal import RemovalOptions
 from codednet.experiments.sample import stratified
+from codednet.experiments.subject import Subject
 from codednet.models import CodedResNeXt
-from codednet.paths.families import DetectorOptions, Family, Tables, fit_split, measure_family
+from codednet.paths.families import DetectorOptions, Family, Sampling, Tables, fit_split, measure_family
 from codednet.paths.removal import RemovalCurve, removal_curves
-from codednet.paths.scoring import score
 from codednet.runs.collect import Collected, evaluating
 
 Words: TypeAlias = Literal["own", "shuffled", "plain twin"]
@@ -103,10 +103,10 @@ def curves_of(
         return removal_curves(model, ((one.images, one.labels) for one in loader), seed=options.seed)
 
 
-def family_of(model: CodedResNeXt, data: Data, options: DetectorOptions, batch: int, device: torch.device) -> Family:
-    """Detectors cut out of a network along its own words, as the detectors experiment makes them."""
-    fit_on = fit_split(data, options.fit_on)
-    found = score(model, {split: data.eval_loader(split, batch) for split in (fit_on, "test")}, device)
-    fit, test = found[fit_on], found["test"]
+def family_of(network: CodedResNeXt, subject: Subject, options: DetectorOptions) -> Family:
+    """Detectors cut out of a network along its own words, as the detectors experiment makes the run's."""
+    data, fit_on = subject.data, fit_split(subject.data, options.fit_on)
+    sampling = Sampling(negatives=options.negatives, seed=options.seed, whole=0)
+    fit, test = (subject.scores_of(network, split, sampling) for split in (fit_on, "test"))
     tables = Tables(fit=fit.paths, fit_labels=fit.labels, test=test.paths, test_labels=test.labels, strangers={})
     return measure_family(tables, data.classes, options, nearest=True)

@@ -10,7 +10,7 @@ from codednet.errors import CodednetError
 from codednet.experiments.experiment import Experiment, Table
 from codednet.experiments.subject import Subject
 from codednet.paths.detectors import fit_thresholds
-from codednet.paths.families import check_fit_on, fit_split
+from codednet.paths.families import Sampling, check_fit_on, fit_split
 
 Array = NDArray[np.float32]
 
@@ -63,8 +63,9 @@ class Outputs:
 def measure(subject: Subject, options: OutputOptions) -> Outputs:
     """Histograms over the test split and over each set of strangers."""
     fit_on = fit_split(subject.data, options.fit_on)
-    fit, test = subject.scores(fit_on), subject.scores("test")
-    strangers = {one.name: subject.scores(f"against:{one.name}").paths for one in subject.against}
+    sampling = Sampling(whole=max(options.classes, Sampling().whole))
+    fit, test = subject.scores(fit_on, sampling), subject.scores("test", sampling)
+    strangers = {one.name: subject.scores(f"against:{one.name}", sampling).paths for one in subject.against}
     thresholds = fit_thresholds(fit.paths, fit.labels, names=subject.names())
     count = min(options.classes, test.paths.shape[1])
     edges = shared_edges([table[:, :count] for table in (test.paths, *strangers.values())], options.bins)

@@ -8,11 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from codednet.data import Data, EvalLoader
 from codednet.errors import CodednetError
 from codednet.models import CodedResNeXt
 from codednet.paths.baseline import load_twin, open_run_data
+from codednet.paths.families import Sampling
 from codednet.paths.places import codes_for
 from codednet.paths.scoring import Scores, score
 from codednet.paths.strangers import stranger_loader
@@ -20,6 +22,7 @@ from codednet.runs.collect import Collected, collect, pick_device
 from codednet.runs.folder import RunFolder
 
 T = TypeVar("T")
+USUAL = Sampling()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,17 +125,29 @@ class Subject:
 
         return self.once(("twin collected", split), same)
 
-    def scores(self, split: str) -> Scores:
+    def scores(self, split: str, sampling: Sampling = USUAL) -> Scores:
         """What every class's extracted network, and the whole one, say of a split or of `against:NAME`."""
-        return self.once(("scores", split), lambda: score(self.model, {split: self.loader(split)}, self.device)[split])
+        return self.once(("scores", split, sampling), lambda: self.scores_of(self.model, split, sampling))
 
-    def twin_scores(self, split: str) -> Scores:
+    def scores_of(self, network: CodedResNeXt, split: str, sampling: Sampling = USUAL) -> Scores:
+        """The same of another network that sees the run's images as its own does."""
+        return score(network, self.loader(split), self.device, wanted=self._wanted(split, sampling))
+
+    def twin_scores(self, split: str, sampling: Sampling = USUAL) -> Scores:
         """The same of the plain twin, cut along the run's words."""
-        codes = codes_for(self.twin, self.model)
-        return self.once(
-            ("twin scores", split),
-            lambda: score(self.twin, {split: self.twin_loader(split)}, self.device, codes)[split],
-        )
+
+        def made() -> Scores:
+            codes, wanted = codes_for(self.twin, self.model), self._wanted(split, sampling)
+            return score(self.twin, self.twin_loader(split), self.device, codes, wanted)
+
+        return self.once(("twin scores", split, sampling), made)
+
+    def _wanted(self, split: str, sampling: Sampling) -> NDArray[np.bool_]:
+        """Scores that will be read, by what could be read of the images."""
+        found, classes = self.collected(split).labels.numpy(), self.model.num_classes
+        if split.startswith("against:"):
+            return sampling.wanted_strangers(len(found), self.collected("test").labels.numpy(), classes)
+        return sampling.wanted(found, classes)
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, made the first time that it is asked for under this name."""

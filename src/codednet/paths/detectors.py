@@ -106,8 +106,7 @@ def measure_detectors(
         positives = table[own, index]
         outside = {}
         for name, one in strangers.items():
-            many = table.shape[1] > _FEW or len(one) > _FEW * len(own)
-            drawn = _draw(np.arange(len(one)), len(own), negatives, many, (seed, index, 1))
+            drawn = _stranger_rows(len(one), len(own), negatives, table.shape[1], seed, index)
             outside[name] = _quality(positives, one[drawn, index], limits[index])
         detectors.append(
             Detector(
@@ -118,6 +117,35 @@ def measure_detectors(
             )
         )
     return tuple(detectors)
+
+
+def counted(labels: ArrayLike, classes: int, negatives: Negatives = "paper", seed: int = 0) -> NDArray[np.bool_]:
+    """Which images (rows) count for which class (columns) when detectors are fitted or measured on these labels.
+
+    Of many classes that is a small part, and scores of the rest are never read.
+
+    >>> counted(np.arange(2000) % 100, 100).sum(0).tolist() == [200] * 100
+    True
+    """
+    check_negatives(negatives)
+    truth = np.asarray(labels)
+    found = np.zeros((len(truth), classes), dtype=np.bool_)
+    for index in np.unique(truth).tolist():  # a class without images is refused where its detector is measured
+        for rows in _rows(truth == index, negatives, classes, str(index), seed, index):
+            found[rows, index] = True
+    return found
+
+
+def counted_strangers(
+    images: int, labels: ArrayLike, classes: int, negatives: Negatives = "paper", seed: int = 0
+) -> NDArray[np.bool_]:
+    """Which of so many images of no class count for which class, beside test images of these labels."""
+    check_negatives(negatives)
+    positives = np.bincount(np.asarray(labels), minlength=classes)
+    found = np.zeros((images, classes), dtype=np.bool_)
+    for index in range(classes):
+        found[_stranger_rows(images, int(positives[index]), negatives, classes, seed, index), index] = True
+    return found
 
 
 def mean_quality(qualities: Sequence[Quality]) -> Quality:
@@ -155,6 +183,14 @@ def _rows(
     if not len(own):
         raise CodednetError(f"class {title!r} has no image among the labels: every detector needs some.")
     return own, _draw(others, len(own), negatives, classes > _FEW, (seed, index, 0))
+
+
+def _stranger_rows(
+    images: int, positives: int, negatives: Negatives, classes: int, seed: int, index: int
+) -> NDArray[np.int64]:
+    """Rows of the images of no class that count beside so many positives."""
+    many = classes > _FEW or images > _FEW * positives
+    return _draw(np.arange(images), positives, negatives, many, (seed, index, 1))
 
 
 def _draw(

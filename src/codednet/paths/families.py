@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from codednet.data import Data
 from codednet.data.found import named
@@ -14,6 +14,8 @@ from codednet.paths.detectors import (
     Detector,
     Negatives,
     check_negatives,
+    counted,
+    counted_strangers,
     fit_thresholds,
     mean_quality,
     measure_detectors,
@@ -42,6 +44,28 @@ class DetectorOptions:
         check_target(self.precision, self.recall)
         check_negatives(self.negatives)
         check_fit_on(self.fit_on)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """Which scores will be read: those of the images that count for a class, and all of the first classes."""
+
+    negatives: Negatives = "paper"
+    seed: int = 0
+    whole: int = 10
+    """Classes, from the first on, whose detectors see every image: their outputs are shown."""
+
+    def wanted(self, labels: NDArray[np.int64], classes: int) -> NDArray[np.bool_]:
+        """Of images of these labels, a row an image and a column a class."""
+        return self._shown(counted(labels, classes, self.negatives, self.seed))
+
+    def wanted_strangers(self, images: int, labels: NDArray[np.int64], classes: int) -> NDArray[np.bool_]:
+        """Of so many images of no class, beside test images of these labels."""
+        return self._shown(counted_strangers(images, labels, classes, self.negatives, self.seed))
+
+    def _shown(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        wanted[:, : self.whole] = True
+        return wanted
 
 
 class Tables(NamedTuple):

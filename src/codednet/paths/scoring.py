@@ -1,6 +1,6 @@
 """Tables of scores: what a network's class paths, and its own logits, say of every image of some batches."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ class Scores(NamedTuple):
     """Two tables, an image a row and a class a column, and what the images are."""
 
     paths: NDArray[np.float32]
-    """Scores of the networks that are cut out, a class each."""
+    """Scores of the networks that are cut out, a class each; NaN where nobody wanted them."""
     logits: NDArray[np.float32]
     """The whole network's own logits."""
     labels: NDArray[np.int64]
@@ -29,22 +29,35 @@ class Scores(NamedTuple):
 
 
 def score(
-    model: CodedResNeXt, splits: Mapping[str, Iterable[Batch]], device: torch.device | str = "cpu", codes: Any = None
-) -> dict[str, Scores]:
-    """Scores of each split, all classes in one sweep; `codes` cut a plain network, as in `extract`."""
-    with evaluating(model, torch.device(device)):
-        sweep = DetectorSweep(model, codes=codes)
-        return {name: _score(model, sweep, batches, torch.device(device)) for name, batches in splits.items()}
+    model: CodedResNeXt,
+    batches: Iterable[Batch],
+    device: torch.device | str = "cpu",
+    codes: Any = None,
+    wanted: NDArray[np.bool_] | None = None,
+) -> Scores:
+    """Scores of all images of the batches, all classes in one sweep; `codes` cut a plain network, as in `extract`.
 
-
-def _score(model: CodedResNeXt, sweep: DetectorSweep, batches: Iterable[Batch], device: torch.device) -> Scores:
+    `wanted` says which images (rows, in the order of the batches) each class's network is to see; all by default.
+    """
+    device = torch.device(device)
     parts: list[tuple[NDArray[Any], ...]] = []
     unreadable: list[str] = []
-    for batch in batches:
-        images = batch.images.to(device, non_blocking=True)
-        tensors = sweep(images), model(images), batch.labels, batch.indices
-        parts.append(tuple(tensor.cpu().numpy() for tensor in tensors))
-        unreadable += batch.unreadable
+    seen = 0
+    with evaluating(model, device):
+        sweep = DetectorSweep(model, codes=codes)
+        for batch in batches:
+            images = batch.images.to(device, non_blocking=True)
+            rows = None if wanted is None else torch.from_numpy(wanted[seen : seen + len(images)])
+            seen += len(images)
+            if rows is not None and len(rows) != len(images):
+                break
+            tensors = sweep(images, rows), model(images), batch.labels, batch.indices
+            parts.append(tuple(tensor.cpu().numpy() for tensor in tensors))
+            unreadable += batch.unreadable
+    if wanted is not None and seen != len(wanted):
+        raise CodednetError(
+            f"images to score must be those that scores are wanted of, {len(wanted):,} of them; there are other images."
+        )
     if not parts:
         raise CodednetError("there are no images to score.")
     paths, logits, labels, indices = (np.concatenate(column) for column in zip(*parts, strict=True))

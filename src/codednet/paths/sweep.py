@@ -7,7 +7,7 @@ import copy
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from codednet.models import CodedResNeXt, Step
@@ -49,12 +49,22 @@ class DetectorSweep:
         self._first = _first_cut(self._whole, self._network(self.classes[0]))
 
     @torch.no_grad()
-    def __call__(self, images: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch classes"]:
-        """Scores of the images, a column a class."""
+    def __call__(
+        self, images: Float[Tensor, "batch channels height width"], wanted: Bool[Tensor, "batch classes"] | None = None
+    ) -> Float[Tensor, "batch classes"]:
+        """Scores of the images, a column a class; NaN, and not evaluated, where they are not `wanted`."""
         shared = self._shared(images)
         hidden, shortcut = shared.hidden, shared.block.shortcut(shared.input)
-        columns = [self._score(self._network(label), shared, hidden, shortcut) for label in self.classes]
-        return torch.cat(columns, dim=1)
+        if wanted is None:
+            columns = [self._score(self._network(label), shared, hidden, shortcut) for label in self.classes]
+            return torch.cat(columns, dim=1)
+        found = torch.full(wanted.shape, torch.nan, dtype=hidden.dtype, device=hidden.device)
+        for column, label in enumerate(self.classes):
+            rows = wanted[:, column].nonzero()[:, 0].to(hidden.device)
+            if len(rows):
+                network = self._network(label)
+                found[rows, column] = self._score(network, shared, hidden[rows], shortcut[rows])[:, 0]
+        return found
 
     def _shared(self, images: Tensor) -> Step:
         """The first block that is cut, about to be finished."""

@@ -158,6 +158,7 @@ def steps(
         axes.axvline(mark, color=INK, linewidth=1, linestyle=(0, (1, 1.5)), label="threshold")
     if log:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _place: power_of_ten(value))
     finish(axes, names, legend=True)
     return figure
 
@@ -192,6 +193,17 @@ def shades(
     axes.spines[:].set_visible(False)
     axes.set(title=names.title, xlabel=names.x, ylabel=names.y)
     return figure
+
+
+def power_of_ten(value: float) -> str:
+    """A tick of a logarithmic axis, in letters that need no mathematics: 10⁻².
+
+    >>> power_of_ten(0.01), power_of_ten(1)
+    ('10⁻²', '1')
+    """
+    exponent = round(math.log10(value))
+    raised = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if exponent else "1"
 
 
 def _gaps(values: Sequence[float | None]) -> list[float]:

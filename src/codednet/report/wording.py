@@ -12,6 +12,9 @@ _SHARES = (
 )  # fmt: skip
 
 
+MOST_SHARE = 1.5
+
+
 def write_number(value: Any, form: Form = "number") -> str:
     """A number, or text, as a cell or a sentence shows it; an em dash for none."""
     if value is None:
@@ -60,12 +63,13 @@ def write_seconds(value: float) -> str:
 
 
 def form_of(column: str, values: Sequence[Any], shares: Collection[str] = ()) -> Form:
-    """How to write a column of a table: in per cent if its name says that it holds shares, and no value is above 1.
+    """How to write a column of a table: in per cent if its name says that it holds shares, and no value is far above 1.
 
     `shares` are names beside those that say so.
     """
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     words = column.lower().replace("_", " ")
     named = column in shares or any(word in words.split() if len(word) <= 4 else word in words for word in _SHARES)
-    within = all(-1 <= value <= 1 for value in numbers) and any(isinstance(value, float) for value in numbers)
+    # A cost may be a little above the whole network's: looking is not free.
+    within = all(-1 <= value <= MOST_SHARE for value in numbers) and any(isinstance(value, float) for value in numbers)
     return "percent" if named and within else "number"

@@ -21,7 +21,7 @@ def finding(record: ExitsRecord) -> str:
     if choice.threshold is None:
         return f"The rule is never to exit: {record.choice.images:,} images of {record.chosen_on} do not allow more."
     return (
-        f"Leaving at a posterior of {choice.threshold:g} or more takes {write_number(record.chosen.cost, 'percent')} "
+        f"Leaving at a posterior of {choice.threshold:.3g} or more takes {write_number(record.chosen.cost, 'percent')} "
         f"of the multiply-adds; accuracy {write_number(record.chosen.accuracy, 'percent')} against "
         f"{write_number(record.accuracy, 'percent')} without exits. Lost by leaving early: "
         f"{write_number(record.chosen.risk, 'percent')} of {record.images:,} {record.split} images."

@@ -9,8 +9,8 @@ from codednet.report.style import ACTIVE, INACTIVE
 from codednet.report.wording import write_number
 
 SHOWS = (
-    "Instead of stopping early, go on with fewer branches: the first coded stage names the likely classes, and of the "
-    "last stage only the branches of their words run. Beside it, exits by the same early guess."
+    "Instead of stopping early, go on with fewer branches: the coded blocks before the last stage name the likely "
+    "classes, and of the last stage only the branches of their words run. Beside it, exits by the same early guess."
 )
 
 

@@ -3,10 +3,11 @@
 from codednet.decoding.strangers import FROM_CODE
 from codednet.experiments.experiment import Table
 from codednet.experiments.strangers import StrangerSet, StrangersRecord
-from codednet.report.drawing import Drawing, Panel
+from codednet.report.drawing import Drawing, Fact, Panel
 from codednet.report.figures import Story
 from codednet.report.shapes import Names, Series, bars
 from codednet.report.style import BLUE, GREY
+from codednet.report.wording import write_number
 
 SHOWS = (
     "Images that belong to none of the classes, mixed with the test images: which score tells them apart best, one "
@@ -54,4 +55,18 @@ def _data(record: StrangersRecord) -> Table:
     return Table(name="", title="AUROC", columns=("against", "score", "AUROC"), rows=rows)
 
 
-STORY = Story(shows=SHOWS, finding=finding, draw=draw)
+def facts(record: StrangersRecord) -> tuple[Fact, ...]:
+    """The code's best score against the first set, beside the logits' best."""
+    one = record.sets[0]
+    at = [score.score for score in one.scores].index(one.best_of_code)
+    logits = one.score(one.best_of_logits)
+    return (
+        Fact(
+            label=f"AUROC of {one.best_of_code.replace('_', ' ')} against {one.against}",
+            pointer=f"/record/sets/0/scores/{at}/auroc",
+            note=f"{write_number(logits.auroc, 'percent')} by {logits.score.replace('_', ' ')} from the logits",
+        ),
+    )
+
+
+STORY = Story(shows=SHOWS, finding=finding, draw=draw, facts=facts)
