@@ -122,7 +122,7 @@ def test_what_too_few_images_leave_out_is_said_and_nothing_at_all_is_refused(fin
 def test_people_read_temperatures_errors_and_where_all_numbers_are(run, twin_run, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     words = ["Fitted on 20 images of tune-fit, kept in the run for predictions. h_T: T = ", "softmax as it is", "MCE"]
-    words += ["Measured on 40 images of test", "mean ± standard deviation of 3 splits", "Brier", "all numbers: "]
+    words += ["Measured on 40 images of test", "Paper's protocol: fitted on 25%", "of 3 splits", "all numbers: "]
     early = ["; h_aug: T = ", "by early decoder", "agreeing decoders alone"]
     out, plain = (call(capsys, one)[1] for one in (run, shutil.copytree(twin_run, tmp_path / "twin")))
     assert [word for word in (*words, *early) if word not in out] == []

@@ -3,17 +3,20 @@
 import csv
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from PIL import Image
+from scipy.special import softmax
 
 import codednet
 from codednet.cli.main import main
 from codednet.data import open_data
 from codednet.decoding import read_fitted
+from codednet.models import Trace
 from codednet.runs import open_run
 
 
@@ -23,74 +26,73 @@ def call(capsys, *arguments: object) -> tuple[int, str, str]:
 
 
 @pytest.fixture(scope="module")
-def fitted_run(finished_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy with temperatures and exits; tests only read it."""
-    torch.set_num_threads(1)
-    run = shutil.copytree(finished_run, tmp_path_factory.mktemp("predict") / "run")
-    assert main(["calibrate", str(run), "--splits=1", "--device=cpu"]) == 0
-    assert main(["exits", str(run), "--risk=0.3", "--delta=0.5", "--rounds=0", "--device=cpu"]) == 0
-    return run
+def tinted(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pictures, each tinted at random: not all are clear early, or at all."""
+    root, draw = shutil.copytree(pictures, tmp_path_factory.mktemp("tinted") / "pictures"), np.random.default_rng(0)
+    for file in sorted(root.rglob("*.png")):
+        pixels = np.asarray(Image.open(file)) + draw.integers(-45, 45, 3)
+        Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(file)
+    return root
 
 
 @pytest.fixture(scope="module")
-def images(finished_run: Path) -> Tensor:
-    """The test images, in the order of their names, which is that of predictions."""
-    (batch,) = open_data(open_run(finished_run).config().data, 3).eval_loader("test", 64)
-    return batch.images
-
-
-def nearest(run: Path, images: Tensor) -> np.ndarray:
-    """Label of the word nearest to the energies, a row an image and a column a coded block."""
-    model = open_run(run).load_model()
-    with torch.no_grad():
-        energies = [found.double().numpy() for found in model.trace(images).energies]
-    found = zip(energies, model.codes, strict=True)
-    return np.stack([((e[:, None] - code.words[None]) ** 2).sum(2).argmin(1) for e, code in found], 1)
+def fitted_run(finished_run: Path, tinted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy with temperatures and exits; tests only read it."""
+    torch.set_num_threads(1)
+    run = shutil.copytree(finished_run, tmp_path_factory.mktemp("predict") / "run")
+    options = [str(run), f"--root={tinted}", "--device=cpu"]
+    assert main(["calibrate", *options, "--splits=1"]) == 0
+    assert main(["exits", *options, "--risk=0.1", "--delta=0.5", "--rounds=0"]) == 0
+    return run
 
 
 @torch.no_grad()
+def seen(run: Path, root: Path) -> tuple[Trace, np.ndarray]:
+    """Of the test images in the order of their names: logits, energies, and labels of the nearest words by block."""
+    model, config = open_run(run).load_model(), open_run(run).config().data
+    (batch,) = open_data(replace(config, root=str(root)), 3).eval_loader("test", 64)
+    trace = model.trace(batch.images)
+    blocks = ((e.double().numpy()[:, None], code.words) for e, code in zip(trace.energies, model.codes, strict=True))
+    return trace, np.stack([((energies - words) ** 2).sum(2).argmin(1) for energies, words in blocks], 1)
+
+
 def test_images_leave_where_the_posterior_first_reaches_the_threshold_and_the_rest_go_through(
-    fitted_run, images, pictures, capsys
+    fitted_run, tinted, capsys
 ):
-    kept, model = read_fitted(open_run(fitted_run)), open_run(fitted_run).load_model()
-    trace, rule = model.trace(images), kept.exits
-    posteriors = rule.decoder.log_posteriors(trace.energies).exp().numpy()
+    kept, (trace, early) = read_fitted(open_run(fitted_run)), seen(fitted_run, tinted)
+    posteriors = kept.exits.decoder.log_posteriors(trace.energies).exp().numpy()
     through = (trace.logits.double() / kept.calibration.h_T.temperature).softmax(1).numpy()
-    early = nearest(fitted_run, images)
-    rows = json.loads(call(capsys, fitted_run, pictures / "test", "--json")[1])["predictions"]
+    rows = json.loads(call(capsys, fitted_run, tinted / "test", "--json")[1])["predictions"]
     for image, row in enumerate(rows):
-        sure = posteriors[:, image].max(1) >= rule.choice.threshold
-        look = int(sure.argmax()) if sure.any() else len(rule.looks) - 1
+        sure = posteriors[:, image].max(1) >= kept.exits.choice.threshold
+        look = int(sure.argmax()) if sure.any() else len(sure) - 1
         says = posteriors[look, image] if sure.any() else through[image]
-        read = early[image, list(rule.decoder.blocks)[: look + 1]]
-        assert row["exit"] == (rule.looks[look] if sure.any() else None)
+        read = early[image, list(kept.exits.decoder.blocks)[: look + 1]]
+        assert row["exit"] == (kept.exits.looks[look] if sure.any() else None)
         assert row["label"] == f"class{says.argmax()}"
         assert row["confidence"] == pytest.approx(says.max(), abs=1e-5)
         assert row["agreement"] == pytest.approx((read == says.argmax()).mean())
     assert {row["exit"] is None for row in rows} == {True, False}
 
 
-@torch.no_grad()
-def test_without_exits_all_early_decoders_count(fitted_run, images, pictures, capsys):
-    status, out, said = call(capsys, fitted_run, pictures / "test", "--exits=false", "--json")
-    assert (status, said) == (0, "")
-    rows, aug = json.loads(out)["predictions"], read_fitted(open_run(fitted_run)).calibration.h_aug
-    logits = open_run(fitted_run).load_model()(images).double()
-    agree = torch.from_numpy(nearest(fitted_run, images)) == logits.argmax(1)[:, None]
-    scale = aug.temperature * (1 + agree.double() @ torch.tensor(aug.taus, dtype=torch.float64))
-    wanted = (logits / scale[:, None]).softmax(1).amax(1)
+def test_without_exits_all_early_decoders_count(fitted_run, tinted, capsys):
+    status, out, said = call(capsys, fitted_run, tinted / "test", "--exits=false", "--json")
+    aug, (trace, early) = read_fitted(open_run(fitted_run)).calibration.h_aug, seen(fitted_run, tinted)
+    agree = early == (logits := trace.logits.double().numpy()).argmax(1)[:, None]
+    wanted = softmax(logits / (aug.temperature * (1 + agree @ np.array(aug.taus)))[:, None], axis=1).max(1)
+    rows = json.loads(out)["predictions"]
+    assert (status, said, {row["exit"] for row in rows}) == (0, "", {None})
     assert [row["confidence"] for row in rows] == pytest.approx(wanted.tolist(), abs=1e-5)
-    assert [row["agreement"] for row in rows] == pytest.approx(agree.double().mean(1).tolist())
-    assert {row["exit"] for row in rows} == {None}
+    assert [row["agreement"] for row in rows] == pytest.approx(agree.mean(1).tolist())
 
 
-def test_json_lines_csv_and_the_json_object_say_the_same(fitted_run, pictures, tmp_path, capsys):
-    rows = json.loads(call(capsys, fitted_run, pictures / "test", "--json")[1])["predictions"]
-    out = call(capsys, fitted_run, pictures / "test", "--format=jsonl")[1]
+def test_json_lines_csv_and_the_json_object_say_the_same(fitted_run, tinted, tmp_path, capsys):
+    rows = json.loads(call(capsys, fitted_run, tinted / "test", "--json")[1])["predictions"]
+    out = call(capsys, fitted_run, tinted / "test", "--format=jsonl")[1]
     assert [json.loads(line) for line in out.splitlines()] == rows
-    assert call(capsys, fitted_run, pictures / "test", "-o", tmp_path / "labels.jsonl")[:2] == (0, "")
+    assert call(capsys, fitted_run, tinted / "test", "-o", tmp_path / "labels.jsonl")[:2] == (0, "")
     assert (tmp_path / "labels.jsonl").read_text() == out
-    table = list(csv.DictReader(call(capsys, fitted_run, pictures / "test")[1].splitlines()))
+    table = list(csv.DictReader(call(capsys, fitted_run, tinted / "test")[1].splitlines()))
     assert [(row["label"], row["exit"]) for row in table] == [(row["label"], row["exit"] or "") for row in rows]
     assert [row["confidence"] for row in table] == [f"{row['confidence']:.4f}" for row in rows]
 
@@ -104,8 +106,7 @@ def test_notices_say_what_is_not_used_and_why(finished_run, twin_run, fitted_run
         assert (status, notice.count("\n")) == (0, bool(notice))
         return notice.strip()
 
-    run = finished_run
-    fit = f"`codednet calibrate {run}` and `codednet exits {run}`"
+    run, fit = finished_run, f"`codednet calibrate {finished_run}` and `codednet exits {finished_run}`"
     assert said(run) == f"{plainly} and {stays}: nothing was fitted yet; run {fit}."
     assert said(run, "--exits=false") == f"{plainly}: nothing was fitted yet; run `codednet calibrate {run}`."
     assert said(twin_run) == f"{plainly}: nothing was fitted yet; run `codednet calibrate {twin_run}`."
@@ -127,8 +128,8 @@ def test_fitted_values_that_cannot_be_read_are_refused_with_what_to_do(fitted_ru
     file = shutil.copytree(fitted_run, tmp_path / "run") / "results" / "decoding.json"
     file.write_text("{")
     status, out, said = call(capsys, tmp_path / "run", pictures / "test")
-    assert (status, out, said.count("\n")) == (2, "", 1)
-    assert "remove it, and run `codednet calibrate` and `codednet exits` again." in said
+    advice = "remove it, and run `codednet calibrate` and `codednet exits` again.\n"
+    assert (status, out, said.count("\n"), said.endswith(advice)) == (2, "", 1, True)
     file.unlink()
     assert call(capsys, tmp_path / "run", pictures / "test")[0] == 0
 
@@ -140,7 +141,7 @@ def test_fitted_values_that_cannot_be_read_are_refused_with_what_to_do(fitted_ru
         ("{run} {images} --batch=0", "--batch must be 1 or more; got 0."),
         ("{run} {images} --format=xml", "--format must be one of 'csv', 'jsonl', got 'xml'."),
         ("{run} {images} -o no/such/labels.csv", "there is no folder 'no/such' to write into: make it first."),
-        ("{run}", "PATHS is missing: codednet predict PATHS ..."),
+        ("{run}", "PATHS is missing: codednet predict MODEL PATHS ..."),
     ],
 )
 def test_wrong_input_exits_with_2_and_one_sentence(finished_run, pictures, arguments, message, capsys):

@@ -10,7 +10,7 @@ from scipy.stats import binom, binomtest
 from sklearn import metrics
 
 from codednet.experiments import Subject, find
-from codednet.experiments.accuracy import mcnemar
+from codednet.experiments.accuracy import compare, mcnemar
 from codednet.experiments.joint import Difference, paired_bootstrap
 from codednet.runs import open_run
 
@@ -49,6 +49,18 @@ def test_images_are_parted_by_who_is_right_and_judged_by_scipys_test(record, ans
     alone = twin.only_run + twin.only_twin
     expected = binomtest(twin.only_run, alone).pvalue if alone else 1.0
     assert twin.p_value == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_twin_is_not_taken_for_the_run():
+    draw = np.random.default_rng(3)
+    ours, theirs = draw.random(400) < 0.8, draw.random(400) < 0.6
+    found = compare(torch.tensor(ours), torch.tensor(theirs))
+    counts = [found.both_right, found.only_run, found.only_twin, found.both_wrong]
+    assert counts == metrics.confusion_matrix(ours, theirs, labels=[True, False]).ravel().tolist()
+    assert found.accuracy.mean == pytest.approx(theirs.mean(), abs=1e-12)
+    assert found.difference.mean == pytest.approx(ours.mean() - theirs.mean(), abs=1e-12)
+    assert found.difference.verdict == "better"
+    assert found.p_value == pytest.approx(binomtest(found.only_run, found.only_run + found.only_twin).pvalue, rel=1e-9)
 
 
 @given(st.integers(0, 300), st.integers(0, 300))

@@ -1,36 +1,57 @@
 """The joint decoder by depth, and guided inference, from traces and branches masked image by image."""
 
+import shutil
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from codednet.decoding import fit_joint
+from codednet.experiments import Subject, find
 from codednet.measure import multiply_adds
+from codednet.runs import open_run
+
+GUIDED, JOINT = find("guided"), find("joint")
 
 
 @pytest.fixture(scope="module")
-def traced(subject):
+def hard(finished_run, tmp_path_factory) -> Subject:
+    """The run beside pictures whose colours it takes for each other."""
+    folder, draw = tmp_path_factory.mktemp("hard"), np.random.default_rng(0)
+    for split, label, number in product(("train", "test"), range(10), range(16)):
+        file = folder / "pictures" / split / f"class{label}" / f"{number}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        colour = np.array([label * 25, 250 - label * 25, (label * 70) % 256]) + draw.normal(0, 25, 3)
+        Image.fromarray((colour + draw.integers(-40, 40, (20, 20, 3))).clip(0, 255).astype(np.uint8)).save(file)
+    run = open_run(shutil.copytree(finished_run, folder / "run"))
+    return Subject(run, root=str(folder / "pictures"), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def traced(hard):
     """Images, labels, logits and energies of the images to fit on and of those to test on."""
     found = {}
     for split in ("tune-fit", "test"):
-        batches = list(subject.loader(split))
+        batches = list(hard.loader(split))
         images, labels = (torch.cat([getattr(one, name) for one in batches]) for name in ("images", "labels"))
         with torch.no_grad():
-            found[split] = (images, labels, *subject.model.trace(images))
+            found[split] = (images, labels, *hard.model.trace(images))
     return found
 
 
-def test_the_joint_decoder_is_compared_at_each_depth_with_the_best_single_one_so_far(record, subject, traced):
-    found, model = record("joint"), subject.model
-    (_, fit_labels, _, fit_energies), (_, labels, logits, energies) = traced["tune-fit"], traced["test"]
-    posteriors = fit_joint(fit_energies, model.codes, fit_labels).log_posteriors(energies)
+def test_the_joint_decoder_is_compared_at_each_depth_with_the_best_single_one_so_far(hard, traced):
+    found, model = JOINT.measure(hard, JOINT.options()), hard.model
+    (_, fit_labels, fit_logits, fit_energies), (_, labels, logits, energies) = traced["tune-fit"], traced["test"]
+    posteriors = fit_joint(fit_energies, model.codes, fit_labels, logits=fit_logits).log_posteriors(energies)
     joint = (posteriors.argmax(2) == labels).numpy()
     nearest = [
         torch.cdist(rows.double(), torch.tensor(code.words).double()).argmin(1)
         for rows, code in zip(energies, model.codes, strict=True)
     ]
     single = np.stack([(one == labels).numpy() for one in nearest])
-    assert (found.fitted_on, found.fit_images, found.images) == ("tune-fit", len(fit_labels), 40)
+    assert (found.fitted_on, found.fit_images, found.images) == ("tune-fit", len(fit_labels), 160)
     assert [one.block for one in found.depths] == model.coded_blocks
     draw = np.random.default_rng(4)
     for depth, one in enumerate(found.depths):
@@ -39,10 +60,10 @@ def test_the_joint_decoder_is_compared_at_each_depth_with_the_best_single_one_so
         assert one.single == pytest.approx(single[depth].mean(), abs=1e-12)
         assert (one.best_block, one.best_single) == (model.coded_blocks[best], pytest.approx(single[best].mean()))
         gains = joint[depth].astype(int) - single[best]
-        drawn = gains[draw.integers(0, 40, (10_000, 40))].mean(1)
+        drawn = gains[draw.integers(0, 160, (10_000, 160))].mean(1)
         assert one.difference.mean == pytest.approx(gains.mean(), abs=1e-12)
         ends = tuple(np.quantile(drawn, [0.025, 0.975]))
-        assert (one.difference.low, one.difference.high) == pytest.approx(ends, abs=1 / 40 + 1e-9)
+        assert (one.difference.low, one.difference.high) == pytest.approx(ends, abs=1 / 160 + 1e-9)
     assert found.accuracy == pytest.approx(float((logits.argmax(1) == labels).double().mean()), abs=1e-12)
 
 
@@ -72,11 +93,11 @@ def stage_cost(model, image, kept: dict[str, np.ndarray]) -> np.ndarray:
     return total
 
 
-def test_guided_inference_is_a_pass_masked_to_the_union_of_its_candidates_words(record, subject, traced):
-    found, model = record("guided"), subject.model
-    (_, fit_labels, _, fit_energies), (images, labels, _, energies) = traced["tune-fit"], traced["test"]
+def test_guided_inference_is_a_pass_masked_to_the_union_of_its_candidates_words(hard, traced):
+    found, model = GUIDED.measure(hard, GUIDED.options()), hard.model
+    (_, fit_labels, fit_logits, fit_energies), (images, labels, logits, energies) = traced["tune-fit"], traced["test"]
     assert (found.read, found.stage) == (("layer2.0", "layer2.1"), ("layer3.0", "layer3.1"))
-    decoder = fit_joint(fit_energies, model.codes, fit_labels, blocks=[0, 1])
+    decoder = fit_joint(fit_energies, model.codes, fit_labels, [0, 1], fit_logits)
     posterior = decoder.log_posteriors(energies)[-1].exp().numpy()
     with torch.no_grad():
         model(images[:1])
@@ -84,30 +105,21 @@ def test_guided_inference_is_a_pass_masked_to_the_union_of_its_candidates_words(
     (everything,) = stage_cost(model, images[:1], {name: np.array([10]) for name in found.stage})
     for point in found.guided:
         chosen = [candidates(row, point.mass) for row in posterior]
-        masks = [
-            torch.tensor(np.stack([code.words[labels].max(0) for labels in chosen])).float() for code in model.codes[2:]
-        ]
+        unions = [np.stack([code.words[some].max(0) for some in chosen]) for code in model.codes[2:]]
         with torch.no_grad():
-            right = model.trace(images, keep=[None, None, *masks]).logits.argmax(1) == labels
+            right = model.trace(images, keep=[None, None, *map(torch.tensor, unions)]).logits.argmax(1) == labels
         assert point.accuracy == pytest.approx(float(right.double().mean()), abs=1e-12)
         assert point.candidates == pytest.approx(np.mean([len(one) for one in chosen]), abs=1e-9)
-        counts = {name: mask.sum(1).numpy() for name, mask in zip(found.stage, masks, strict=True)}
+        counts = {name: union.sum(1).astype(float) for name, union in zip(found.stage, unions, strict=True)}
         assert point.branches == pytest.approx(np.mean(list(counts.values())) / 10, abs=1e-9)
         spent = full - everything + stage_cost(model, images[:1], counts).mean()
         assert point.multiply_adds == pytest.approx(float(spent), rel=1e-9)
         assert point.cost == pytest.approx(float(spent) / full, rel=1e-9)
     assert (found.guided[-1].mass, found.guided[-1].accuracy, found.guided[-1].cost) == (1.0, found.accuracy, 1.0)
     assert len({point.cost for point in found.guided}) > 2
-
-
-def test_the_exits_beside_it_leave_by_the_same_posterior(record, subject, traced):
-    found, model = record("guided"), subject.model
-    (_, fit_labels, _, fit_energies), (_, labels, logits, energies) = traced["tune-fit"], traced["test"]
-    decoder = fit_joint(fit_energies, model.codes, fit_labels, blocks=[0, 1])
     confidence, named = (one.numpy() for one in decoder.log_posteriors(energies).exp().max(2))
-    for point in found.exits:
-        answers = logits.argmax(1).numpy().copy()
-        if point.threshold is not None:
-            for look in (1, 0):  # the first look has the last word
-                answers = np.where(confidence[look] >= point.threshold, named[look], answers)
+    for point in found.exits:  # beside it, by the same posterior
+        answers, limit = logits.argmax(1).numpy(), 2.0 if point.threshold is None else point.threshold
+        for look in (1, 0):  # the first look has the last word
+            answers = np.where(confidence[look] >= limit, named[look], answers)
         assert point.accuracy == pytest.approx((answers == labels.numpy()).mean(), abs=1e-12)

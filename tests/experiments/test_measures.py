@@ -1,12 +1,37 @@
 """What the certificate measures, from traces, from branches' own outputs, and from networks silenced by hand."""
 
 import copy
+import shutil
 
 import numpy as np
 import pytest
 import torch
 
+import codednet
+from codednet.experiments import Subject, find
 from codednet.models import CodedResNeXt
+from codednet.runs import open_run
+
+CERTIFICATE = find("certificate")
+
+
+@pytest.fixture(scope="module")
+def loud(finished_run, twin_run, tmp_path_factory) -> Subject:
+    """The run with coded blocks that are heard: of so short a training hardly anything hangs on a branch."""
+    folder = open_run(shutil.copytree(finished_run, tmp_path_factory.mktemp("loud") / "run"))
+    model = folder.load_model()
+    with torch.no_grad():
+        for name, block in model.named_blocks():
+            for parameter in block.bn3.parameters() if block.is_coded else ():
+                parameter *= 5 if name.startswith("layer2") else 20
+    codednet.save(model, folder.model)
+    return Subject(folder, baseline=open_run(twin_run), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def measured(loud):
+    found = CERTIFICATE.measure(loud, CERTIFICATE.options()).measures
+    return {one.words: one for one in found}
 
 
 def words_of(model: CodedResNeXt, places: int = 0) -> list[np.ndarray]:
@@ -38,11 +63,11 @@ def lost_without_all_active(model: CodedResNeXt, test_batch, name: str, words: n
 
 
 @pytest.mark.parametrize("kind", ["own", "shuffled"])
-def test_energy_and_removal_are_measured_along_the_words_that_they_are_said_to_be(record, subject, test_batch, kind):
+def test_energy_and_removal_are_measured_along_the_words_that_they_are_said_to_be(measured, loud, test_batch, kind):
     images, labels = test_batch
-    model = subject.model
+    model = loud.model
     words = words_of(model, 0 if kind == "own" else furthest(model))
-    found = next(one for one in record("certificate").measures if one.words == kind)
+    found = measured[kind]
     with torch.no_grad():
         energies = [one.double().numpy() for one in model.trace(images).energies]
     for one, rows, table in zip(found.blocks, energies, words, strict=True):
@@ -53,13 +78,13 @@ def test_energy_and_removal_are_measured_along_the_words_that_they_are_said_to_b
     assert found.gap == pytest.approx(np.mean([one.lost_active - one.lost_inactive for one in found.blocks]))
 
 
-def test_the_twins_energy_is_that_of_its_branches_own_outputs_along_the_runs_words(record, subject, test_batch):
+def test_the_twins_energy_is_that_of_its_branches_own_outputs_along_the_runs_words(measured, loud, test_batch):
     images, labels = test_batch
-    found = next(one for one in record("certificate").measures if one.words == "plain twin")
-    words = dict(zip(subject.model.coded_blocks, words_of(subject.model), strict=True))
+    found = measured["plain twin"]
+    words = dict(zip(loud.model.coded_blocks, words_of(loud.model), strict=True))
     shares = []
     with torch.no_grad():
-        for step in subject.twin.walk(images):
+        for step in loud.twin.walk(images):
             if step.name in words:
                 u, weight = step.hidden.double(), step.block.conv3.weight.double()
                 hidden, matrices = u.reshape(40, 10, -1, *u.shape[2:]), weight.reshape(len(weight), 10, -1)

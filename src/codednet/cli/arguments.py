@@ -46,7 +46,7 @@ def parse(options: type[T], arguments: Sequence[str], program: str) -> T | None:
         return None
     if len(places) < len(required) and not any(f"--{required[len(places)]}" in word for word in spelled):
         missing = required[len(places)].upper()
-        raise CodednetError(f"{missing} is missing: {program} {missing} ...")
+        raise CodednetError(f"{missing} is missing: {program} {' '.join(required).upper()} ...")
     spelled += _placed(options, positional, places)
     return _built(options, parser.parse_args(spelled))
 

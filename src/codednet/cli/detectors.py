@@ -93,7 +93,7 @@ def _print(found: "Detectors") -> None:
 
     from codednet.experiments.detectors import EXTRACTED, TITLES
 
-    console = Console()
+    console = Console(markup=False)  # names of classes and folders may hold brackets
     console.print(_sentence(found), highlight=False, soft_wrap=True)
     means = {name: family.in_distribution for name, family in found.families.items()}
     console.print(_means("Mean over classes, against images of the other classes", means))

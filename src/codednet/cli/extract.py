@@ -116,14 +116,12 @@ def _ratio(comparison: "Comparison") -> dict[str, Any]:
 def _print_blocks(found: "Extracted", model: str) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     described = _described(found)
     console = Console()
-    console.print(
-        f"[bold]{found.folder}[/bold]: {', '.join(described['classes'])}, cut out of {model}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    said = f": {', '.join(described['classes'])}, cut out of {model}"
+    console.print(Text.assemble((str(found.folder), "bold"), said), soft_wrap=True)
     table = Table(title="Branches kept", title_justify="left")
     table.add_column("block")
     table.add_column("kept", justify="right")

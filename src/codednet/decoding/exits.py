@@ -109,7 +109,7 @@ def choose_rule(
         raise CodednetError(f"{model.config.architecture} has no coded blocks, so nothing can be read before its end.")
     if len(set(fit.indices.tolist()) & set(risk.indices.tolist())):
         raise CodednetError("the images that the threshold is chosen on must not be among those that are fitted on.")
-    joint = JointFit(fit.energies, model.codes, fit.labels)
+    joint = JointFit(fit.energies, model.codes, fit.labels, fit.logits)
     # How many of the images may be bad says how strict the threshold will be; what they are has no part in it.
     share = max(0, allowed_bad(len(risk.labels), epsilon, delta)) / len(risk.labels)
     blocks = choose_looks(joint, fit, exit_costs(model, joint.decoder(), size), share)

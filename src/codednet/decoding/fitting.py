@@ -11,8 +11,10 @@ from codednet.errors import CodednetError
 
 Array = NDArray[np.float64]
 # Penalties of a class's own weights, as a number of images; which one is chosen by cross-validation.
-PENALTIES = (2.0, 6.0, 20.0, 60.0)
+PENALTIES = (60.0, 20.0, 6.0, 2.0)
 FOLDS = 5
+# Largest entry of the gradient at the end. What is only compared, fitted again and again, may end sooner.
+CONVERGED, COMPARED = 1e-6, 1e-4
 
 
 class Readout(NamedTuple):
@@ -29,13 +31,19 @@ class Readout(NamedTuple):
 
 
 def fit_readout(
-    amplitudes: Array, words: Array, blocks: NDArray[np.int64], labels: NDArray[np.int64], penalty: float
+    amplitudes: Array,
+    words: Array,
+    blocks: NDArray[np.int64],
+    targets: Array,
+    penalty: float,
+    tolerance: float = CONVERGED,
 ) -> Readout:
     """The readout of largest penalised likelihood.
 
     A weight is (strength of the block) times (word's entry), plus one of its own whose square costs: with few images
     the code alone is left, with many every branch counts for every class as much as it tells. `words` is (classes,
-    columns), `blocks` names the block of each column. The problem is convex, and solved to convergence.
+    columns), `blocks` names the block of each column, and `targets` has a probability of every class for each image.
+    The problem is convex, and solved until no entry of the gradient is above `tolerance`.
     """
     images, columns = amplitudes.shape
     classes = len(words)
@@ -44,8 +52,6 @@ def fit_readout(
     x = (amplitudes - mean) / spread
     strengths = int(blocks.max()) + 1
     owner = np.eye(strengths)[blocks]  # columns x strengths
-    wanted = np.zeros((images, classes))
-    wanted[np.arange(images), labels] = 1
     # Strengths are all but free; without any cost, perfectly separated images would drive them without end.
     cost = np.concatenate([np.full(strengths, 1e-3), np.full(classes * (columns + 1), penalty)]) / images
 
@@ -56,10 +62,10 @@ def fit_readout(
     def loss(p: Array) -> tuple[float, Array]:
         weight, bias = weights(p)
         found = log_softmax(x @ weight.T + bias, axis=1)
-        residual = (np.exp(found) - wanted) / images
+        residual = (np.exp(found) - targets) / images
         slope = residual.T @ x
         gradient = np.concatenate([owner.T @ (slope * words).sum(0), slope.ravel(), residual.sum(0)])
-        value = -found[np.arange(images), labels].mean() + (cost * p**2).sum() / 2
+        value = -(targets * found).sum() / images + (cost * p**2).sum() / 2
         return float(value), gradient + cost * p
 
     start: Array = np.concatenate([np.ones(strengths), np.zeros(classes * (columns + 1))])
@@ -68,10 +74,19 @@ def fit_readout(
         start,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": 5000, "maxfun": 10000, "gtol": 1e-6, "ftol": 1e-14},
+        options={"maxiter": 5000, "maxfun": 10000, "gtol": tolerance, "ftol": 1e-14},
     )
     weight, bias = weights(solved.x)
     return Readout(weight / spread, bias - (weight / spread) @ mean)
+
+
+def targets_of(labels: NDArray[np.int64], answers: Array | None, classes: int) -> Array:
+    """Probabilities to fit a readout to: the labels, or the mean of these and of the network's own answers.
+
+    The network has seen the image to its end, and of few images its doubts say more than their labels.
+    """
+    hard = np.eye(classes)[labels]
+    return hard if answers is None else (hard + answers) / 2
 
 
 def folds_of(labels: NDArray[np.int64], folds: int = FOLDS) -> NDArray[np.int64]:
@@ -82,25 +97,34 @@ def folds_of(labels: NDArray[np.int64], folds: int = FOLDS) -> NDArray[np.int64]
 
 
 def crossed(
-    amplitudes: Array, words: Array, blocks: NDArray[np.int64], labels: NDArray[np.int64], penalty: float
+    amplitudes: Array,
+    words: Array,
+    blocks: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    targets: Array,
+    penalty: float,
 ) -> Array:
-    """Log-posteriors of every image by a readout that was fitted without it."""
+    """Log-posteriors of every image by a readout that was fitted without it; every fold has images of every label."""
     fold = folds_of(labels)
     found = np.empty((len(labels), len(words)))
     for number in range(fold.max() + 1):
         out = fold == number
-        readout = fit_readout(amplitudes[~out], words, blocks, labels[~out], penalty)
+        readout = fit_readout(amplitudes[~out], words, blocks, targets[~out], penalty, COMPARED)
         found[out] = readout.log_posterior(amplitudes[out])
     return found
 
 
-def choose_penalty(amplitudes: Array, words: Array, blocks: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
-    """The penalty under which images left out are likeliest."""
-    rows = np.arange(len(labels))
-    losses = {
-        penalty: -crossed(amplitudes, words, blocks, labels, penalty)[rows, labels].mean() for penalty in PENALTIES
-    }
-    return min(losses, key=lambda penalty: losses[penalty])
+def choose_penalty(
+    amplitudes: Array, words: Array, blocks: NDArray[np.int64], labels: NDArray[np.int64], targets: Array
+) -> float:
+    """The penalty under which the labels of images left out are likeliest."""
+    rows, best, chosen = np.arange(len(labels)), np.inf, PENALTIES[0]
+    for penalty in PENALTIES:
+        loss = -crossed(amplitudes, words, blocks, labels, targets, penalty)[rows, labels].mean()
+        if loss > best:  # from the strictest on, it falls and then rises; the looser, the longer a fit takes
+            break
+        best, chosen = loss, penalty
+    return chosen
 
 
 def check_fittable(labels: NDArray[np.int64], classes: int) -> None:

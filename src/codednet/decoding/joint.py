@@ -9,7 +9,15 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from codednet.decoding.fitting import Array, Readout, check_fittable, choose_penalty, crossed, fit_readout
+from codednet.decoding.fitting import (
+    Array,
+    Readout,
+    check_fittable,
+    choose_penalty,
+    crossed,
+    fit_readout,
+    targets_of,
+)
 from codednet.errors import CodednetError
 from codednet.nn.words import Words, check_blocks, words_for
 
@@ -90,6 +98,7 @@ class JointDecoder:
 class JointFit:
     """Fits joint decoders on one table of energies; what two of them share is fitted once.
 
+    Where the network's own `logits` of the images are given, the decoders learn from these as much as from the labels.
     Penalties are chosen by cross-validation with all blocks read.
     """
 
@@ -98,6 +107,7 @@ class JointFit:
         energies: Sequence[Float[Tensor, "images _"]],
         codes: Sequence[Words],
         labels: Int[Tensor, " images"],
+        logits: Float[Tensor, "images classes"] | None = None,
     ) -> None:
         check_blocks(len(energies), len(codes))
         if not energies:
@@ -106,7 +116,9 @@ class JointFit:
         self._words = [words_for(code, found).double().numpy() for code, found in zip(codes, energies, strict=True)]
         self._labels: NDArray[np.int64] = labels.numpy().astype(np.int64)
         check_fittable(self._labels, len(self._words[0]))
-        self.penalty = choose_penalty(*self._table(range(len(energies))), self._labels)
+        answers = None if logits is None else logits.double().softmax(1).numpy()
+        self._targets = targets_of(self._labels, answers, len(self._words[0]))
+        self.penalty = choose_penalty(*self._table(range(len(energies))), self._labels, self._targets)
         self._readouts: dict[tuple[int, ...], Readout] = {}
         self._crossed: dict[tuple[int, ...], Array] = {}
 
@@ -127,12 +139,12 @@ class JointFit:
 
     def _readout(self, blocks: tuple[int, ...]) -> Readout:
         if blocks not in self._readouts:
-            self._readouts[blocks] = fit_readout(*self._table(blocks), self._labels, self.penalty)
+            self._readouts[blocks] = fit_readout(*self._table(blocks), self._targets, self.penalty)
         return self._readouts[blocks]
 
     def _held_out(self, blocks: tuple[int, ...]) -> Array:
         if blocks not in self._crossed:
-            self._crossed[blocks] = crossed(*self._table(blocks), self._labels, self.penalty)
+            self._crossed[blocks] = crossed(*self._table(blocks), self._labels, self._targets, self.penalty)
         return self._crossed[blocks]
 
     def _table(self, blocks: Sequence[int]) -> tuple[Array, Array, NDArray[np.int64]]:
@@ -147,6 +159,7 @@ def fit_joint(
     codes: Sequence[Words],
     labels: Int[Tensor, " images"],
     blocks: Sequence[int] | None = None,
+    logits: Float[Tensor, "images classes"] | None = None,
 ) -> JointDecoder:
     """Joint decoder of these blocks (all by default), fitted on images that the network was not trained on."""
-    return JointFit(energies, codes, labels).decoder(blocks)
+    return JointFit(energies, codes, labels, logits).decoder(blocks)

@@ -205,7 +205,7 @@ def _shares(record: ExitsRecord) -> tuple[str, ...]:
 EXPERIMENT = Experiment(
     name="exits",
     title="Exits",
-    version=1,
+    version=2,
     record=ExitsRecord,
     measure=measure,
     tables=tables,

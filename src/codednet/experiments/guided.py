@@ -91,7 +91,7 @@ def tables(record: GuidedRecord) -> tuple[Table, ...]:
 EXPERIMENT = Experiment(
     name="guided",
     title="Guided inference",
-    version=1,
+    version=2,
     record=GuidedRecord,
     measure=measure,
     tables=tables,

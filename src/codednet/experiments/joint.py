@@ -102,7 +102,7 @@ def joint_fit(subject: Subject) -> JointFit:
 
     def fit() -> JointFit:
         found = subject.collected(FITTED_ON)
-        return JointFit(found.energies, subject.model.codes, found.labels)
+        return JointFit(found.energies, subject.model.codes, found.labels, found.logits)
 
     return subject.once("joint fit", fit)
 
@@ -152,7 +152,7 @@ def tables(record: JointRecord) -> tuple[Table, ...]:
 EXPERIMENT = Experiment(
     name="joint",
     title="Joint decoder",
-    version=1,
+    version=2,
     record=JointRecord,
     measure=measure,
     tables=tables,
