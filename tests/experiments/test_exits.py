@@ -89,6 +89,7 @@ def test_exits_have_the_accuracy_risk_and_cost_of_images_followed_one_by_one(fou
     costs, full = exit_costs(hard.model, test.image, decoder["blocks"])
     points = [one for one in (found.chosen, *found.curve) if test.is_plain(one.threshold)]
     assert len(points) > 0.8 * len(found.curve)
+    assert any(0 < point.shares[0] < 1 and point.risk > 0 for point in points)
     for point in points:
         exits, right = test.leave(point.threshold)
         shares = np.bincount(exits, minlength=len(costs)) / len(exits)
@@ -100,7 +101,6 @@ def test_exits_have_the_accuracy_risk_and_cost_of_images_followed_one_by_one(fou
     assert found.multiply_adds == full
     assert found.chosen.threshold == found.choice.threshold
     exits, right = test.leave(found.choice.threshold)
-    assert len(set(exits.tolist())) > 1
     for look, (one, cost) in enumerate(zip((*found.looks, found.through), costs, strict=True)):
         here = exits == look
         assert (one.images, one.share, one.cost) == pytest.approx((here.sum(), here.mean(), cost / full))

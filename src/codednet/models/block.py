@@ -114,4 +114,4 @@ class CodedBottleneck(Bottleneck):
 
     def forward(self, x: Features, drop: Mask | None = None) -> Output:
         """Output of the block, its energies left aside."""
-        return self.merge(self.conv3.total(self.hidden(x), drop), x)
+        return self.merge(self.conv3.total(self.hidden(x), drop, reuse=True), x)

@@ -51,10 +51,19 @@ class BranchFactors:
             moved = F.conv2d(u, self._kernel(u.dtype), groups=self.triangles.shape[0] // self._share)
         return pixel_means(moved.mul_(moved), self.triangles)
 
-    def root_of_one(self, u: Float[Tensor, "1 channels height width"]) -> Float[Tensor, ""]:
-        """Square root of the energies' sum of a single image: what scales it, in the fewest operations."""
-        root: Tensor = torch.linalg.vector_norm(self._moved(u)) * (u.shape[2] * u.shape[3]) ** -0.5
-        return root
+    def inverse_root(
+        self, u: Float[Tensor, "batch channels height width"], num_branches: int, eps: float
+    ) -> Float[Tensor, "batch 1 1 1"]:
+        """What each image is scaled with, in the fewest operations: energies one by one are not asked for."""
+        with exactly(u):
+            if u.shape[0] == 1:
+                norms = torch.linalg.vector_norm(self._moved(u)).view(1, 1, 1, 1)
+            else:
+                moved = F.conv2d(u, self._kernel(u.dtype), groups=self.triangles.shape[0] // self._share)
+                rows = moved.permute(0, 2, 3, 1).flatten(1)  # no copy in channels_last
+                norms = torch.linalg.vector_norm(rows, dim=1, dtype=self.triangles.dtype).view(-1, 1, 1, 1)
+        count = float(u.shape[2] * u.shape[3] * num_branches)
+        return norms.clamp_min_((eps * count) ** 0.5).reciprocal_().mul_(count**0.5).to(u.dtype)
 
     def _by_products(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch kept"]:
         """As matrix products: for one image, or in bfloat16, they cost less than a grouped convolution."""

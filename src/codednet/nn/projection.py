@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from codednet.errors import CodednetError
 from codednet.nn.cache import WeightCache
 from codednet.nn.checks import checks_values
-from codednet.nn.energy import EPS, branch_energies, branch_grams, sum_dtype
+from codednet.nn.energy import EPS, branch_energies, branch_grams, exactly, sum_dtype
 from codednet.nn.factors import BranchFactors
 from codednet.nn.fused import FusedProjection, Rule, energise, masked, over_channels, weigh
 
@@ -92,18 +92,23 @@ class CodedProjection(nn.Conv2d):
         return F.conv2d(u * over_channels(factors, self.width, u.dtype), self.weight)
 
     def total(
-        self, u: Float[Tensor, "batch channels height width"], drop: Float[Tensor, "batch branches"] | None = None
+        self,
+        u: Float[Tensor, "batch channels height width"],
+        drop: Float[Tensor, "batch branches"] | None = None,
+        *,
+        reuse: bool = False,
     ) -> Float[Tensor, "batch out height width"]:
-        """Sum of the branches alone: cheaper than `forward` for a single image."""
+        """Sum of the branches alone, which costs less than `forward`; `reuse` lets it overwrite `u`."""
         hidden = _as_convolved(u)
         factors = self._remembered() if drop is None and self.normalise else None
-        # Asked of the size last: a graph that is being made would be one for this size alone.
-        if factors is None or hidden.dtype == torch.float16 or u.shape[0] != 1:  # squares leave the range of float16
+        if factors is None or hidden.dtype == torch.float16:  # squares leave the range of float16
             projected: Projected = self(u, drop=drop)
             return projected.output
         self._check(u)
-        scale = (self.num_branches**0.5 / factors.root_of_one(hidden)).clamp_max(self.eps**-0.5)
-        return F.conv2d(hidden * scale, factors.weight(hidden.dtype))
+        scale = factors.inverse_root(hidden, self.num_branches, self.eps)
+        scaled = hidden.mul_(scale) if reuse else hidden * scale
+        with exactly(hidden):
+            return F.conv2d(scaled, factors.weight(hidden.dtype))
 
     def forward(  # type: ignore[override]
         self,
