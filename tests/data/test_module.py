@@ -158,6 +158,7 @@ if __name__ == "__main__":
         accelerator="cpu", devices=2, strategy="ddp", max_epochs=2, logger=False, enable_checkpointing=False,
         enable_progress_bar=False, limit_val_batches=0, use_distributed_sampler=sys.argv[2] == "True",
     ).fit(Task(), DataModule(config, batch=20))
+    torch.distributed.destroy_process_group()  # its threads must not outlive the interpreter
 """
 
 
