@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from codednet.data import DataConfig, open_data
 from codednet.decoding import (
     THRESHOLDS,
     Posteriors,
@@ -34,8 +35,9 @@ from codednet.experiments.exits import EXPERIMENT as EXITS
 from codednet.experiments.exits import ExitsOptions, image_size
 from codednet.experiments.experiment import NoOptions
 from codednet.experiments.joint import EXPERIMENT as JOINT
-from codednet.experiments.joint import joint_fit
+from codednet.experiments.joint import compared_by_depth, joint_fit
 from codednet.runs import Collected
+from codednet.runs.collect import collect
 from codednet.runs.folder import open_run
 
 RISK, DELTA = 0.01, 0.05
@@ -50,6 +52,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", help="run folder")
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--fashion-mnist", help="folder of Fashion-MNIST: the joint decoder on all its test images")
     parser.add_argument("--rounds", type=int, default=21, help="rounds of the times")
     parser.add_argument("--draws", type=int, default=2000, help="draws of the images that a threshold is chosen on")
     parser.add_argument("--threads", type=int, default=2)
@@ -88,7 +91,10 @@ def exits(subject: Subject, options: argparse.Namespace) -> Iterator[dict]:
 def joint(subject: Subject, options: argparse.Namespace) -> Iterator[dict]:
     """Accuracy of the joint decoder at each depth, less that of the best early decoder so far."""
     record = JOINT.measure(subject, NoOptions())
-    for one in record.depths:
+    depths = record.depths
+    if options.fashion_mnist is not None:
+        depths = compared_by_depth(subject, whole_test(subject, options.fashion_mnist))
+    for one in depths:
         found = one.difference
         note = (
             f"joint {one.joint:.2%}, best single {one.best_single:.2%} ({one.best_block}); "
@@ -159,6 +165,12 @@ def protocol(subject: Subject, options: argparse.Namespace) -> Iterator[dict]:
 
 
 PARTS = {"exits": exits, "joint": joint, "risk": risk, "protocol": protocol}
+
+
+def whole_test(subject: Subject, root: str) -> Collected:
+    """What the run's network says of all 10,000 test images of Fashion-MNIST, of which the bundled ones are 2,000."""
+    loader = open_data(DataConfig(name="fashion-mnist", root=root, tune=0), 1).eval_loader("test", subject.batch)
+    return collect(subject.model, loader, subject.device)
 
 
 def pooled(first: Collected, second: Collected) -> Collected:

@@ -50,10 +50,10 @@ def _print(found: "Evaluation") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = Console(markup=False)  # names of classes may hold brackets
     top5 = f", top-5 {found.top5:.2%}" if found.top5 is not None else ""
     console.print(
-        f"[bold]{found.split}[/bold], {found.images:,} images: accuracy [bold]{found.accuracy:.2%}[/bold]{top5}",
+        f"{found.split}, {found.images:,} images: accuracy {found.accuracy:.2%}{top5}",
         highlight=False,
     )
     if found.decoders:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def run(config: InfoConfig) -> int:
 def _print(info: "ModelInfo", console: Console) -> None:
     classes = "no classifier" if info.classes == 0 else f"{info.classes} class{'es' if info.classes > 1 else ''}"
     console.print(
-        f"[bold]{info.model}[/bold]: {classes}, {_short(info.parameters)} parameters, "
+        f"[bold]{escape(info.model)}[/bold]: {classes}, {_short(info.parameters)} parameters, "
         f"{_short(info.multiply_adds)} multiply-adds at {info.image_size}x{info.image_size}",
         highlight=False,
         soft_wrap=True,
@@ -96,7 +97,7 @@ def _paths_table(info: "ModelInfo") -> Table:
         sizes.setdefault((path.parameters, path.multiply_adds), []).append(path.label)
     for (parameters, multiply_adds), labels in sizes.items():
         table.add_row(
-            _labels(labels, len(info.class_paths)),
+            escape(_labels(labels, len(info.class_paths))),  # names of classes may hold brackets
             f"{parameters:,}",
             f"{parameters / info.parameters:.1%}",
             _short(multiply_adds),

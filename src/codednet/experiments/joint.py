@@ -11,6 +11,7 @@ from codednet.decoding.joint import JointFit
 from codednet.experiments.experiment import Experiment, NoOptions, Table
 from codednet.experiments.subject import Subject
 from codednet.nn.decode import decode
+from codednet.runs.collect import Collected
 
 FITTED_ON, SPLIT = "tune-fit", "test"
 LEVEL = 0.95
@@ -68,7 +69,22 @@ class JointRecord:
 
 def measure(subject: Subject, options: NoOptions) -> JointRecord:
     """The joint decoder fitted on tune-fit, measured on the test split."""
-    model, fit, found = subject.model, subject.collected(FITTED_ON), subject.collected(SPLIT)
+    fit, found = subject.collected(FITTED_ON), subject.collected(SPLIT)
+    return JointRecord(
+        fitted_on=FITTED_ON,
+        fit_images=len(fit.labels),
+        split=SPLIT,
+        images=len(found.labels),
+        level=LEVEL,
+        draws=DRAWS,
+        depths=compared_by_depth(subject, found),
+        accuracy=float((found.logits.argmax(1) == found.labels).double().mean()),
+    )
+
+
+def compared_by_depth(subject: Subject, found: Collected) -> tuple[Depth, ...]:
+    """The joint decoder beside the best early decoder so far, at every depth, on images that nothing was fitted on."""
+    model = subject.model
     joint = joint_fit(subject).decoder().log_posteriors(found.energies).argmax(2) == found.labels
     single = decode(found.energies, model.codes) == found.labels
     accuracies = single.double().mean(1).tolist()
@@ -85,16 +101,7 @@ def measure(subject: Subject, options: NoOptions) -> JointRecord:
                 difference=paired_bootstrap(joint[depth], single[best]),
             )
         )
-    return JointRecord(
-        fitted_on=FITTED_ON,
-        fit_images=len(fit.labels),
-        split=SPLIT,
-        images=len(found.labels),
-        level=LEVEL,
-        draws=DRAWS,
-        depths=tuple(depths),
-        accuracy=float((found.logits.argmax(1) == found.labels).double().mean()),
-    )
+    return tuple(depths)
 
 
 def joint_fit(subject: Subject) -> JointFit:

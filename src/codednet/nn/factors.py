@@ -63,7 +63,8 @@ class BranchFactors:
                 rows = moved.permute(0, 2, 3, 1).flatten(1)  # no copy in channels_last
                 norms = torch.linalg.vector_norm(rows, dim=1, dtype=self.triangles.dtype).view(-1, 1, 1, 1)
         count = float(u.shape[2] * u.shape[3] * num_branches)
-        return norms.clamp_min_((eps * count) ** 0.5).reciprocal_().mul_(count**0.5).to(u.dtype)
+        scale: Tensor = norms.clamp_min_((eps * count) ** 0.5).reciprocal_().mul_(count**0.5)
+        return scale.to(u.dtype)
 
     def _by_products(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch kept"]:
         """As matrix products: for one image, or in bfloat16, they cost less than a grouped convolution."""

@@ -2,7 +2,14 @@
 
 from codednet.paths.classes import class_indices
 from codednet.paths.cost import Cost, CostComparison, compare_costs, measure_cost
-from codednet.paths.detectors import Detector, fit_thresholds, mean_quality, measure_detectors
+from codednet.paths.detectors import (
+    Detector,
+    counted,
+    counted_strangers,
+    fit_thresholds,
+    mean_quality,
+    measure_detectors,
+)
 from codednet.paths.evidence import evidence_map
 from codednet.paths.extract import extract
 from codednet.paths.removal import RemovalCurve, removal_curve, removal_curves
@@ -19,6 +26,8 @@ __all__ = [
     "RemovalCurve",
     "class_indices",
     "compare_costs",
+    "counted",
+    "counted_strangers",
     "detector_scores",
     "evidence_map",
     "extract",
