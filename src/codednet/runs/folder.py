@@ -15,6 +15,9 @@ from codednet.runs.document import from_document, parse_yaml, to_yaml
 if TYPE_CHECKING:
     from codednet.models import CodedResNeXt
 
+START = ("network.json", "environment.json", "config.yaml")
+"""Written before the first step, after the codes and in this order: what has no config yet was cut off."""
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -100,6 +103,8 @@ class RunFolder:
     ) -> None:
         """Write what is known before the first step, the code words by block among it; the config comes last."""
         (self.path / "codes").mkdir(parents=True, exist_ok=True)
+        for file in (self.path / "codes").iterdir():  # of a start that was cut off
+            file.unlink()
         for name, code in codes.items():
             write_whole(self.path / "codes" / f"{name}.txt", code.save)
         self._write(self.path / "network.json", json.dumps(network, indent=2) + "\n")
@@ -122,9 +127,16 @@ def new_run(path: Path) -> RunFolder:
             f"'{path}' holds a run that has not finished: go on with `codednet train --resume {path}`, "
             "or give another folder with -o."
         )
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    if path.exists() and not (path.is_dir() and all(map(_is_of_start, path.iterdir()))):
         raise CodednetError(f"'{path}' exists and is no empty folder: give another one with -o.")
     return folder
+
+
+def _is_of_start(entry: Path) -> bool:
+    """Whether `write_start` may have written it before it was cut off; it writes all of these anew."""
+    if entry.name == "codes":
+        return entry.is_dir() and all(file.suffix == ".txt" or file.name.startswith(".") for file in entry.iterdir())
+    return entry.name in START or any(entry.name.startswith(f".{name}.") for name in START)
 
 
 def open_run(path: str | Path) -> RunFolder:

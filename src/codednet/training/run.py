@@ -98,7 +98,8 @@ def _network(config: RunConfig, folder: RunFolder, module: DataModule) -> dict[s
     """Document of the network: the folder's own where the run was begun before; of the first process, to be shared."""
     if not processes.is_first():
         return {}
-    return folder.network() or to_document(network_config(config, module.data))
+    begun = folder.network() if folder.config_file.exists() else None
+    return begun or to_document(network_config(config, module.data))
 
 
 def _fit(job: Job, module: DataModule, model: CodedResNeXt) -> dict[str, Any]:
