@@ -1,4 +1,4 @@
-.PHONY: check test demo docs codes
+.PHONY: check shapes test demo docs codes
 
 check:  ## format, lint, types, import contract, quick tests
 	uv run ruff format --check .
@@ -6,6 +6,10 @@ check:  ## format, lint, types, import contract, quick tests
 	uv run mypy
 	uv run lint-imports
 	uv run pytest -q -m "not slow"
+	$(MAKE) shapes
+
+shapes:  ## the axes and types of every call, checked by jaxtyping and beartype
+	uv run pytest -q -m "not slow and not unchecked" --jaxtyping-packages=codednet,beartype.beartype tests/nn tests/models tests/paths
 
 test:  ## every test
 	uv run pytest

@@ -6,6 +6,8 @@ from torch import nn
 
 from codednet.models import CodedResNeXt, Trace, create_model
 
+pytestmark = pytest.mark.unchecked
+
 
 class Traced(nn.Module):
     def __init__(self, model: CodedResNeXt) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from codednet.nn import CodedProjection, DropBranch, decode, total_loss
 
+pytestmark = pytest.mark.unchecked
 WORDS = torch.tensor([[1, 1, 0, 0], [0, 0, 1, 1]])
 
 

@@ -184,6 +184,7 @@ def test_an_extracted_network_learns(small, images) -> None:
     assert losses[-1] < losses[0] / 2
 
 
+@pytest.mark.unchecked
 def test_an_extracted_network_compiles_and_exports(small, images) -> None:
     part = extract(small, [3])
     torch.compiler.reset()
@@ -233,6 +234,7 @@ def test_codes_for_a_plain_network_go_by_stage_and_block_too(small, plain, image
     assert extract(plain, 4, codes={"layer3.1": second}).layer2[0].conv2.groups == 10
 
 
+@pytest.mark.unchecked
 @pytest.mark.parametrize(
     ("classes", "message"),
     [
@@ -276,6 +278,7 @@ def test_networks_without_paths_are_refused(small, plain) -> None:
         extract(nn.Sequential(small), [0])
 
 
+@pytest.mark.unchecked
 def test_codes_that_do_not_fit_a_plain_network_are_refused(small, plain) -> None:
     wide, few = codednet.design_code(10, 12, 3), codednet.design_code(5, 10, 3)
     for code in (wide, few):
