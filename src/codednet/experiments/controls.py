@@ -13,7 +13,7 @@ from codednet.models.variants import TWINS, make_config
 
 
 def shuffled(model: CodedResNeXt) -> CodedResNeXt:
-    """The same network with every class given the word of another in all blocks, as many places further on for all.
+    """The same network with every class given the word of another, as many places further on for all.
 
     Of all numbers of places the one whose words share the fewest branches with the classes' own: a code may be ordered
     so that neighbours share many, and a control should not know the way.
@@ -25,7 +25,7 @@ def shuffled(model: CodedResNeXt) -> CodedResNeXt:
 
 
 def shared_branches(codes: Sequence[Code], places: int) -> int:
-    """Branches that classes share with the class so many places further on, in all blocks together."""
+    """Branches that classes share with the class so many places further on, in all codes together."""
     return sum(int((code.words & np.roll(code.words, -places, axis=0)).sum()) for code in codes)
 
 

@@ -218,9 +218,18 @@ def finish(axes: Axes, names: Names, *, legend: bool) -> None:
         if percent:
             percent_axis(axis)
         elif isinstance(axis.get_major_formatter(), ScalarFormatter):
-            axis.set_major_formatter(lambda value, _place: f"{value:,.10g}")
+            axis.set_major_formatter(lambda value, _place: tick(value))
     if legend:
         legend_below(axes, columns=2)
+
+
+def tick(value: float) -> str:
+    """A tick as short as its neighbours leave room for.
+
+    >>> tick(1_500_000), tick(25_000), tick(0.25)
+    ('1.5 M', '25,000', '0.25')
+    """
+    return f"{value / 1e6:.10g} M" if abs(value) >= 1e6 else f"{value:,.10g}"
 
 
 def frame(axes: Axes) -> None:
