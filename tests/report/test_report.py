@@ -217,9 +217,9 @@ def test_one_failure_is_reported_in_its_place_and_is_not_fatal(finished_run, tmp
     assert "RuntimeError: the \\<disk\\> is on fire" in write_markdown(page)
 
 
-def test_markdown_holds_the_numbers_of_the_page(made, capsys):
-    assert main(["report", *made.arguments, "--format", "md", "-o", "-"]) == 0
-    text = capsys.readouterr().out
+def test_markdown_holds_the_numbers_of_the_page(made, make_report, tmp_path):
+    make_report([*made.arguments, "--format", "md", "-o", str(tmp_path / "report.md")])
+    text = (tmp_path / "report.md").read_text()
     for name in NAMES:
         assert f"## {find(name).title}" in text
     for source, shown in Sources(made.page.read_text()).found:
