@@ -2,12 +2,16 @@
 
 import shutil
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
+import codednet
 from codednet.experiments import Against, Result, Subject, find, result
 from codednet.experiments.cost import CostOptions
 from codednet.runs import Collected, RunFolder, open_run
@@ -92,3 +96,29 @@ def test_batch(subject: Subject) -> tuple[torch.Tensor, torch.Tensor]:
 def usual_cost() -> CostOptions:
     """As quick as it can be timed."""
     return CostOptions(**QUICK["cost"])
+
+
+@pytest.fixture(scope="module")
+def hard(finished_run, tmp_path_factory) -> Subject:
+    """The run beside pictures whose colours it takes for each other."""
+    folder, draw = tmp_path_factory.mktemp("hard"), np.random.default_rng(0)
+    for split, label, number in product(("train", "test"), range(10), range(16)):
+        file = folder / "pictures" / split / f"class{label}" / f"{number}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        colour = np.array([label * 25, 250 - label * 25, (label * 70) % 256]) + draw.normal(0, 25, 3)
+        Image.fromarray((colour + draw.integers(-40, 40, (20, 20, 3))).clip(0, 255).astype(np.uint8)).save(file)
+    run = copied(finished_run, folder / "run")
+    return Subject(run, root=str(folder / "pictures"), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def loud(finished_run, twin_run, tmp_path_factory) -> Subject:
+    """The run with coded blocks that are heard, and any classifier: of so short a training little hangs on a branch."""
+    folder = copied(finished_run, tmp_path_factory.mktemp("loud") / "run")
+    model = folder.load_model()
+    with torch.no_grad():
+        for _, block in model.named_blocks():
+            block.bn3.weight[:] = 1 if block.is_coded else block.bn3.weight
+        model.fc.weight[:] = torch.randn(model.fc.weight.shape, generator=torch.Generator().manual_seed(0))
+    codednet.save(model, folder.model)
+    return Subject(folder, baseline=open_run(twin_run), device="cpu")

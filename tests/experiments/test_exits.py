@@ -1,35 +1,17 @@
 """An exit rule's accuracy, risk and cost, from its readouts applied by hand and images followed one by one."""
 
-import shutil
-from itertools import product
-
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from scipy.special import softmax
 from scipy.stats import binom
 
 from codednet.decoding import THRESHOLDS
 from codednet.experiments import Subject, find
 from codednet.measure import multiply_adds
-from codednet.runs import open_run
 
 EXITS = find("exits")
 RISK, DELTA = 0.1, 0.5
-
-
-@pytest.fixture(scope="module")
-def hard(finished_run, tmp_path_factory) -> Subject:
-    """The run beside pictures whose colours it takes for each other."""
-    folder, draw = tmp_path_factory.mktemp("hard"), np.random.default_rng(0)
-    for split, label, number in product(("train", "test"), range(10), range(16)):
-        file = folder / "pictures" / split / f"class{label}" / f"{number}.png"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        colour = np.array([label * 25, 250 - label * 25, (label * 70) % 256]) + draw.normal(0, 25, 3)
-        Image.fromarray((colour + draw.integers(-40, 40, (20, 20, 3))).clip(0, 255).astype(np.uint8)).save(file)
-    run = open_run(shutil.copytree(finished_run, folder / "run"))
-    return Subject(run, root=str(folder / "pictures"), device="cpu")
 
 
 @pytest.fixture(scope="module")

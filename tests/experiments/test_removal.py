@@ -1,31 +1,15 @@
 """Removal curves of the record, from networks whose branches have weights of zero, and from masked passes."""
 
 import copy
-import shutil
 
 import numpy as np
 import pytest
 import torch
 
-import codednet
-from codednet.experiments import Subject, find
+from codednet.experiments import find
 from codednet.models import CodedResNeXt
-from codednet.runs import open_run
 
 REMOVAL = find("removal")
-
-
-@pytest.fixture(scope="module")
-def loud(finished_run, tmp_path_factory) -> Subject:
-    """The run with coded blocks that are heard, and any classifier: of so short a training little hangs on a branch."""
-    folder = open_run(shutil.copytree(finished_run, tmp_path_factory.mktemp("loud") / "run"))
-    model = folder.load_model()
-    with torch.no_grad():
-        for _, block in model.named_blocks():
-            block.bn3.weight[:] = 1 if block.is_coded else block.bn3.weight
-        model.fc.weight[:] = torch.randn(model.fc.weight.shape, generator=torch.Generator().manual_seed(0))
-    codednet.save(model, folder.model)
-    return Subject(folder, device="cpu")
 
 
 @pytest.fixture(scope="module")

@@ -176,3 +176,9 @@ def _plain(message: str, known: Sequence[str]) -> str:
         kind = {"int": "a whole number", "float": "a number", "bool": "true or false"}.get(kinds[0], f"a {kinds[0]}")
         return f"--{wrong[1].replace('_', '-')} must be {kind}, got {given[1].strip()!r}."
     return text
+
+
+def check_threads(threads: int) -> None:
+    """Refuse a number of threads that cannot be."""
+    if threads < 0:
+        raise CodednetError(f"threads must be 1 or more, or 0 for torch's own choice; got {threads}.")

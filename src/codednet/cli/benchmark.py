@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from codednet.cli.arguments import check_threads
 from codednet.errors import CodednetError
 
 if TYPE_CHECKING:
@@ -92,8 +93,7 @@ def _check(config: BenchmarkConfig) -> None:
                 raise CodednetError(f"{field} must be among {', '.join(choices)}; got {value!r}.")
     if (least := min((config.batch, *config.inference_batches))) < 1:
         raise CodednetError(f"batches must hold 1 image or more; got {least}.")
-    if config.threads < 0:
-        raise CodednetError(f"threads must be 1 or more, or 0 for torch's own choice; got {config.threads}.")
+    check_threads(config.threads)
 
 
 def _measure(name: str, precision: str, config: BenchmarkConfig) -> list[Row]:

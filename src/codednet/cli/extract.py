@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from codednet.cli.arguments import check_threads
 from codednet.errors import CodednetError
 
 if TYPE_CHECKING:
@@ -53,8 +54,7 @@ def run(config: ExtractConfig) -> int:
         )
     if config.rounds is not None and config.rounds < LEAST_ROUNDS and config.rounds != 0:
         raise CodednetError(f"rounds must be {LEAST_ROUNDS} or more, or 0 for none; got {config.rounds}.")
-    if config.threads < 0:
-        raise CodednetError(f"threads must be 1 or more, or 0 for torch's own choice; got {config.threads}.")
+    check_threads(config.threads)
     if config.threads:
         torch.set_num_threads(config.threads)
     device = pick_device(config.device)
