@@ -18,8 +18,6 @@ from torch import Tensor
 
 # 1 / sqrt(EPS) is the largest scale of an image; float16 can still hold it.
 EPS = 1e-9
-# Channels of a group up to which a grouped convolution costs about the same time.
-FAST_GROUP = 48
 
 
 class Normalised(NamedTuple):
@@ -30,10 +28,10 @@ class Normalised(NamedTuple):
 
 
 def branch_grams(weight: Float[Tensor, "out channels 1 1"], branches: int) -> Float[Tensor, "kept d d"]:
-    """W_n^T W_n of every branch n, in float32 at least; sums of products in the precision of `weight`."""
+    """W_n^T W_n of every branch n, in a precision that holds squares."""
     matrix = energy_precision(weight).view(weight.shape[0], branches, -1).transpose(0, 1).contiguous()
     with exactly(matrix):
-        return torch.bmm(matrix.mT, matrix).to(sum_dtype(weight.dtype))
+        return torch.bmm(matrix.mT, matrix)
 
 
 def pixel_grams(u: Float[Tensor, "batch channels height width"], branches: int) -> Float[Tensor, "batch kept d d"]:
@@ -53,10 +51,10 @@ def energies_of_grams(
 ) -> Float[Tensor, "batch kept"]:
     """<M_n, u_n u_n^T> of every image and branch over `count`, the entries of a branch's output (equation 2).
 
-    In the precision of `grams`. Never negative, though rounding can leave a near-silent branch slightly below zero.
+    In float32 at least. Never negative, though rounding can leave a near-silent branch slightly below zero.
     """
     # Not a matrix product: of matrix and vector, batched, that is four times slower on a CPU.
-    return ((pixels * grams).sum((2, 3), dtype=grams.dtype) / count).clamp_min(0)
+    return ((pixels * grams).sum((2, 3), dtype=sum_dtype(pixels.dtype)) / count).clamp_min(0)
 
 
 def branch_energies(
@@ -85,30 +83,6 @@ def pixel_means(
         # A pool over all pixels is the fastest sum over them in channels_last, and keeps its sums in float32.
         means = F.avg_pool2d(products, products.shape[2:])
     return means.view(-1, *matrices.shape[:2]).sum(2, dtype=matrices.dtype)
-
-
-def gram_product(
-    u: Float[Tensor, "batch channels height width"], grams: Float[Tensor, "kept d d"]
-) -> Float[Tensor, "batch channels height width"]:
-    """M_n u_n of every branch, in the precision of `u`."""
-    kept, width = grams.shape[:2]
-    share = 1 if torch.compiler.is_compiling() else branches_a_group(kept, width)
-    with exactly(u):
-        return F.conv2d(u, grouped_kernel(grams, share).to(u.dtype), groups=kept // share)
-
-
-def branches_a_group(kept: int, width: int) -> int:
-    """Branches that share a group: a convolution of few channels a group wastes vector lanes."""
-    return max(m for m in range(1, kept + 1) if kept % m == 0 and (m == 1 or m * width <= FAST_GROUP))
-
-
-def grouped_kernel(matrices: Float[Tensor, "kept d d"], share: int) -> Float[Tensor, "channels group 1 1"]:
-    """Kernel of the grouped 1x1 convolution that multiplies each branch's channels with its matrix."""
-    kept, width = matrices.shape[:2]
-    kernel = matrices.view(-1, share, width, 1, width)
-    if share > 1:
-        kernel = kernel * torch.eye(share, dtype=matrices.dtype, device=matrices.device)[:, None, :, None]
-    return kernel.reshape(kept * width, share * width, 1, 1)
 
 
 def normalise_energies(energies: Float[Tensor, "batch kept"], num_branches: int, eps: float = EPS) -> Normalised:

@@ -9,14 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from codednet.nn.energy import (
-    branches_a_group,
-    energy_precision,
-    exactly,
-    grouped_kernel,
-    pixel_means,
-    sum_dtype,
-)
+from codednet.nn.energy import energy_precision, exactly, pixel_means, sum_dtype
+from codednet.nn.grouped import branches_a_group, grouped_kernel
 
 
 class BranchFactors:

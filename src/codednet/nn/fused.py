@@ -18,11 +18,11 @@ from codednet.nn.energy import (
     energies_of_grams,
     energy_precision,
     exactly,
-    gram_product,
     normalise_energies,
     pixel_grams,
     sum_dtype,
 )
+from codednet.nn.grouped import add_branch_product
 
 
 class Rule(NamedTuple):
@@ -61,81 +61,102 @@ def over_channels(
     scale: Float[Tensor, "batch one_or_kept"], width: int, dtype: torch.dtype
 ) -> Float[Tensor, "batch one_or_channels 1 1"]:
     """Factors of branches, repeated for the channels of each."""
-    if scale.shape[1] > 1:
-        scale = scale[:, :, None].expand(-1, -1, width).flatten(1)
-    return scale[:, :, None, None].to(dtype)
+    rows, columns = scale.shape
+    repeats = width if columns > 1 else 1
+    return scale.to(dtype)[:, :, None].expand(-1, -1, repeats).reshape(rows, columns * repeats, 1, 1)
 
 
 def weigh(
     u: Float[Tensor, "batch channels height width"],
     weight: Float[Tensor, "out channels 1 1"],
-    factors: Float[Tensor, "batch one_or_kept"],
-    width: int,
+    factors: Float[Tensor, "batch one_or_channels 1 1"],
 ) -> Float[Tensor, "batch out height width"]:
     """Sum of the branches, each times its factor, in the precision of `u` and `weight`."""
     with exactly(u):
-        return F.conv2d(u * over_channels(factors, width, u.dtype), weight)
+        return F.conv2d(u * factors, weight)
 
 
 class FusedProjection(Function):
-    """(output, energies, inverse_root, pixel Grams) of a coded projection; the last two carry no gradient."""
+    """Output and energies of a coded projection."""
 
+    # Not split into forward and setup_context: PyTorch reads the signature of such a forward again in every call.
     @staticmethod
     def forward(
+        ctx: Any,
         u: Float[Tensor, "batch channels height width"],
         weight: Float[Tensor, "out channels 1 1"],
         grams: Float[Tensor, "kept d d"],
         keep: Float[Tensor, "rows kept"] | None,
         drop: Float[Tensor, "batch kept"] | None,
         rule: Rule,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor]:
         """Compute the layer in the precision of `u` and `weight`; `grams` are those of the weight."""
         pixels = pixel_grams(energy_precision(u), grams.shape[0])
         raw = energies_of_grams(pixels, grams, weight.shape[0] * u.shape[2] * u.shape[3])
         energies, inverse_root = energise(raw, keep, rule)
-        output = weigh(u, weight, masked(inverse_root, keep, drop), grams.shape[1])
-        return output, energies, inverse_root, pixels
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        """Keep u, the weight and what is small."""
-        u, weight, grams, keep, drop, ctx.rule = inputs
-        _, energies, inverse_root, pixels = output
-        ctx.mark_non_differentiable(inverse_root, pixels)
-        ctx.save_for_backward(u, weight, grams, keep, drop, energies, inverse_root, pixels)
+        factors = over_channels(masked(inverse_root, keep, drop), grams.shape[1], u.dtype)
+        ctx.rule = rule
+        ctx.save_for_backward(u, weight, grams, keep, energies, inverse_root, factors, pixels)
+        return weigh(u, weight, factors), energies
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_output: Tensor, d_energies: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, d_output: Tensor, d_energies: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of u and the weight."""
-        u, weight, grams, keep, drop, energies, inverse_root, pixels = ctx.saved_tensors
+        u, weight, grams, keep, energies, inverse_root, factors, pixels = ctx.saved_tensors
         wants_u, wants_weight = ctx.needs_input_grad[:2]
-        width = grams.shape[1]
-        scale = over_channels(masked(inverse_root, keep, drop), width, u.dtype)
 
-        scaled = u * scale
-        d_scaled, d_weight = _conv_backward(d_output, scaled, weight, (True, wants_weight))
+        scaled = u * factors
+        d_scaled, d_weight = convolution_gradients(d_output, scaled, weight, wants_weight)
         # <d_scaled, scaled>: how the loss changes with the logarithm of an image's factor.
-        pull = image_products(d_scaled, scaled)[:, None]
+        pull = image_products(d_scaled, scaled)
         d_raw = _raw_energy_gradient(d_energies, energies, inverse_root, pull, keep, ctx.rule)
         pushes = d_raw * (2 / (weight.shape[0] * u.shape[2] * u.shape[3]))
 
         d_u = None
         if wants_u:
-            pushed = torch.mul(u, over_channels(pushes, width, u.dtype), out=scaled)
-            d_u = gram_product(pushed, grams).add_(d_scaled.mul_(scale))
-        if wants_weight:
+            pushed = torch.mul(u, over_channels(pushes, grams.shape[1], u.dtype), out=scaled)
+            d_u = add_branch_product(d_scaled.mul_(factors), pushed, grams)
+        if d_weight is not None:
             d_weight = _add_weight_gradient(d_weight, weight, _weighted(pixels, pushes))
-        return d_u, d_weight if wants_weight else None, None, None, None, None
+        return d_u, d_weight, None, None, None, None
 
 
-def image_products(one: Tensor, other: Tensor) -> Float[Tensor, " batch"]:
-    """Inner product of two tensors, image by image, in float32 at least; `one` or `other` may be overwritten."""
+def convolution_gradients(
+    d_output: Float[Tensor, "batch out height width"],
+    given: Float[Tensor, "batch channels height width"],
+    weight: Float[Tensor, "out channels 1 1"],
+    wants_weight: bool,
+) -> tuple[Tensor, Tensor | None]:
+    """Gradients of a 1x1 convolution's input and, if wanted, weight."""
+    as_product = wants_weight and _is_quicker_as_product(given)
+    wanted = [True, wants_weight and not as_product, False]
+    d_given, d_weight, _ = torch.ops.aten.convolution_backward(
+        d_output, given, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, wanted
+    )
+    if as_product:
+        d_weight = torch.mm(_pixel_rows(d_output).T, _pixel_rows(given)).view(weight.shape)
+    return d_given, d_weight
+
+
+def _is_quicker_as_product(given: Tensor) -> bool:
+    """Whether a weight's gradient is made faster as the matrix product that it is: in bfloat16 by up to a third."""
+    in_rows = given.is_contiguous(memory_format=torch.channels_last)
+    return in_rows and given.dtype == torch.bfloat16 and given.device.type == "cpu"
+
+
+def _pixel_rows(given: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "pixels channels"]:
+    """All pixels of all images, a row each; no copy in channels_last."""
+    return given.permute(0, 2, 3, 1).reshape(-1, given.shape[1])
+
+
+def image_products(one: Tensor, other: Tensor) -> Float[Tensor, "batch 1"]:
+    """Inner product of two tensors, image by image, in float32 at least; `other` may be overwritten."""
     if one.dtype == torch.bfloat16:
         # In bfloat16 an elementwise product costs a pass more than a matrix product, which sums in float32.
         rows = one.permute(0, 2, 3, 1).reshape(len(one), 1, -1), other.permute(0, 2, 3, 1).reshape(len(one), -1, 1)
-        return torch.bmm(*rows).view(-1).float()
-    return torch.mul(one, other, out=other).sum((1, 2, 3), dtype=sum_dtype(one.dtype))
+        return torch.bmm(*rows).view(-1, 1).float()
+    return torch.mul(one, other, out=other).sum((1, 2, 3), dtype=sum_dtype(one.dtype))[:, None]
 
 
 def _raw_energy_gradient(
@@ -149,10 +170,10 @@ def _raw_energy_gradient(
     """Gradient with respect to the energies before masks and normalisation."""
     gradient = d_energies
     if rule.normalise:
-        through_mean = (pull / 2 + (d_energies * energies).sum(1, keepdim=True)) / rule.num_branches
+        through_mean = (d_energies * energies).sum(1, keepdim=True).add_(pull, alpha=0.5)
         # Where the mean energy was below eps, it was replaced by a constant.
-        through_mean = through_mean * (inverse_root < rule.eps**-0.5)
-        gradient = (gradient - through_mean) * inverse_root.square()
+        through_mean.mul_(inverse_root < rule.eps**-0.5)
+        gradient = torch.sub(gradient, through_mean, alpha=1 / rule.num_branches).mul_(inverse_root.square())
     return masked(gradient, keep)
 
 
@@ -161,8 +182,8 @@ def _weighted(
 ) -> Float[Tensor, "kept d d"]:
     """Sum over the images of their pixels' Gram matrices, each times its factor."""
     batch, kept, width, _ = pixels.shape
-    rows = pixels.to(pushes.dtype).view(batch, kept, -1).transpose(0, 1)
-    return torch.bmm(pushes.T[:, None], rows).view(kept, width, width)
+    rows = pixels.view(batch, kept, -1).transpose(0, 1)
+    return torch.bmm(pushes.to(pixels.dtype).T[:, None], rows).view(kept, width, width)
 
 
 def _add_weight_gradient(
@@ -176,11 +197,3 @@ def _add_weight_gradient(
     # In place, since a product of this shape would have to be copied into the layout of the weight.
     total.baddbmm_(weight.reshape(-1, kept, width).transpose(0, 1), d_grams.to(weight.dtype))
     return total.transpose(0, 1).reshape(weight.shape)
-
-
-def _conv_backward(d_output: Tensor, given: Tensor, weight: Tensor, wanted: tuple[bool, bool]) -> Any:
-    """Gradients of a 1x1 convolution's input and weight; None for one that is not wanted."""
-    d_input, d_weight, _ = torch.ops.aten.convolution_backward(
-        d_output, given, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [*wanted, False]
-    )
-    return d_input, d_weight

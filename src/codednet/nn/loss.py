@@ -42,24 +42,28 @@ def coding_loss(
     check_blocks(len(energies), len(codes))
     if exponent < 1:
         raise CodednetError(f"the exponent of the coding loss must be at least 1 (the paper's is 4), got {exponent}.")
-    blocks = [
-        word_distance(found, labels, words_for(code, found), exponent)
-        for found, code in zip(energies, codes, strict=True)
-    ]
-    return torch.stack(blocks) if blocks else torch.zeros(0, device=labels.device)
+    runs: list[tuple[Words, list[Tensor]]] = []
+    for found, code in zip(energies, codes, strict=True):
+        if runs and runs[-1][0] is code and runs[-1][1][-1].shape == found.shape:
+            runs[-1][1].append(found)
+        else:
+            runs.append((code, [found]))
+    # Blocks of one code together: many small operations would cost more than what they compute.
+    distances = [word_distance(torch.stack(found), labels, words_for(code, found[0]), exponent) for code, found in runs]
+    return torch.cat(distances) if distances else torch.zeros(0, device=labels.device)
 
 
 def word_distance(
-    energies: Float[Tensor, "batch branches"],
+    energies: Float[Tensor, "blocks batch branches"],
     labels: Int[Tensor, " labels"],
     words: Float[Tensor, "classes branches"],
     exponent: int,
-) -> Float[Tensor, ""]:
+) -> Float[Tensor, " blocks"]:
     """Mean over images and branches of |rate * energy - word of the label| to the power of `exponent`."""
-    check_labels(labels, energies.shape[0], words.shape[0])
+    check_labels(labels, energies.shape[1], words.shape[0])
     wanted = words[labels.long()]
     rate = wanted.mean(1, keepdim=True)
-    return (rate * energies - wanted).abs().pow(exponent).mean()
+    return (rate * energies - wanted).abs().pow(exponent).mean((1, 2))
 
 
 def total_loss(

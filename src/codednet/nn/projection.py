@@ -127,12 +127,13 @@ class CodedProjection(nn.Conv2d):
         if torch.is_grad_enabled():
             weight = _as_convolved(self.weight)
             grams = branch_grams(weight.detach(), len(self.kept))
-            output, energies, *_ = FusedProjection.apply(hidden, weight, grams, keeps, drops, self._rule)
+            output, energies = FusedProjection.apply(hidden, weight, grams, keeps, drops, self._rule)
         else:
             factors = self._remembered()
             weight = _as_convolved(self.weight) if factors is None else factors.weight(hidden.dtype)
             energies, inverse_root = energise(self._raw_energies(hidden, factors), keeps, self._rule)
-            output = weigh(hidden, weight, masked(inverse_root, keeps, drops), self.width)
+            factors_ = over_channels(masked(inverse_root, keeps, drops), self.width, hidden.dtype)
+            output = weigh(hidden, weight, factors_)
         return Projected(output, self._spread(energies))
 
     def extra_repr(self) -> str:

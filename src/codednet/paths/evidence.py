@@ -6,7 +6,8 @@ from torch import Tensor, nn
 
 from codednet.errors import CodednetError
 from codednet.models import CodedResNeXt
-from codednet.nn.energy import branch_grams, gram_product
+from codednet.nn.energy import branch_grams
+from codednet.nn.grouped import branch_product
 from codednet.paths.blocks import coded_place
 from codednet.paths.classes import Classes, as_list, class_indices
 from codednet.paths.evaluation import evaluating
@@ -35,7 +36,7 @@ def branch_maps(
     u: Float[Tensor, "batch channels height width"], weight: Float[Tensor, "out channels 1 1"], branches: int
 ) -> Float[Tensor, "batch branches height width"]:
     """Energy of every branch at every position, u_n^T W_n^T W_n u_n / (C H W); summed over positions, equation 2."""
-    products = u * gram_product(u, branch_grams(weight, branches))
+    products = u * branch_product(u, branch_grams(weight, branches))
     values = weight.shape[0] * u.shape[2] * u.shape[3]
     # Rounding can leave the energy of a near-silent branch slightly below zero.
     sums = products.view(len(u), branches, -1, *u.shape[2:]).sum(2, dtype=torch.float32)
