@@ -27,6 +27,7 @@ class BranchFactors:
         self._kernels: dict[torch.dtype, Tensor] = {}
         self._transposed: dict[torch.dtype, Tensor] = {}
         self._weights: dict[torch.dtype, Tensor] = {}
+        self._shared = 0, self.triangles
 
     def weight(self, dtype: torch.dtype) -> Float[Tensor, "out channels 1 1"]:
         """The layer's weight in this precision; autocast alone would convert it in every pass."""
@@ -45,20 +46,40 @@ class BranchFactors:
             moved = F.conv2d(u, self._kernel(u.dtype), groups=self.triangles.shape[0] // self._share)
         return pixel_means(moved.mul_(moved), self.triangles)
 
-    def inverse_root(
-        self, u: Float[Tensor, "batch channels height width"], num_branches: int, eps: float
-    ) -> Float[Tensor, "batch 1 1 1"]:
-        """What each image is scaled with, in the fewest operations: energies one by one are not asked for."""
+    def normalised(
+        self, u: Float[Tensor, "batch channels height width"], num_branches: int, eps: float, *, reuse: bool
+    ) -> Float[Tensor, "batch channels height width"]:
+        """`u` with each image scaled to a mean energy of 1, in the fewest operations; `reuse` lets it overwrite `u`.
+
+        Energies one by one are not asked for.
+        """
         with exactly(u):
-            if u.shape[0] == 1:
-                norms = torch.linalg.vector_norm(self._moved(u)).view(1, 1, 1, 1)
+            if u.shape[0] == 1 and u.is_contiguous(memory_format=torch.channels_last):
+                root = self._mean_root_of_one(u, num_branches)
             else:
-                moved = F.conv2d(u, self._kernel(u.dtype), groups=self.triangles.shape[0] // self._share)
-                rows = moved.permute(0, 2, 3, 1).flatten(1)  # no copy in channels_last
-                norms = torch.linalg.vector_norm(rows, dim=1, dtype=self.triangles.dtype).view(-1, 1, 1, 1)
-        count = float(u.shape[2] * u.shape[3] * num_branches)
-        scale: Tensor = norms.clamp_min_((eps * count) ** 0.5).reciprocal_().mul_(count**0.5)
-        return scale.to(u.dtype)
+                root = self._mean_roots(u, num_branches)
+        root.clamp_min_(eps**0.5)
+        return u.div_(root) if reuse else u / root
+
+    def _mean_root_of_one(self, u: Float[Tensor, "1 channels height width"], num_branches: int) -> Float[Tensor, ""]:
+        """Root of an image's mean energy. With one image, what counts is how many operations are called."""
+        kept, width, _ = self.triangles.shape
+        pixels = u.shape[2] * u.shape[3]
+        # In float32, since products as small in bfloat16 take longer than the conversion.
+        columns = u.to(self.triangles.dtype).as_strided((kept, width, pixels), (width, 1, kept * width))
+        # Autocast leaves a product alone that says where its result goes.
+        moved = torch.bmm(self._shares(pixels * num_branches), columns, out=columns.new_empty(columns.shape))
+        root: Tensor = torch.linalg.vector_norm(moved)
+        return root
+
+    def _mean_roots(
+        self, u: Float[Tensor, "batch channels height width"], num_branches: int
+    ) -> Float[Tensor, "batch 1 1 1"]:
+        """Root of every image's mean energy."""
+        moved = F.conv2d(u, self._kernel(u.dtype), groups=self.triangles.shape[0] // self._share)
+        rows = moved.permute(0, 2, 3, 1).flatten(1)  # no copy in channels_last
+        norms = torch.linalg.vector_norm(rows, dim=1).to(self.triangles.dtype)
+        return norms.mul_((u.shape[2] * u.shape[3] * num_branches) ** -0.5).to(u.dtype).view(-1, 1, 1, 1)
 
     def _by_products(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch kept"]:
         """As matrix products: for one image, or in bfloat16, they cost less than a grouped convolution."""
@@ -84,3 +105,9 @@ class BranchFactors:
         if dtype not in self._transposed:
             self._transposed[dtype] = self.triangles.mT.to(dtype).contiguous()
         return self._transposed[dtype]
+
+    def _shares(self, count: int) -> Float[Tensor, "kept d d"]:
+        """R_n over the root of `count`, in how many parts the squares are to be split; the last count is remembered."""
+        if self._shared[0] != count:
+            self._shared = count, self.triangles / count**0.5
+        return self._shared[1]

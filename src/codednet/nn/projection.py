@@ -105,8 +105,7 @@ class CodedProjection(nn.Conv2d):
             projected: Projected = self(u, drop=drop)
             return projected.output
         self._check(u)
-        scale = factors.inverse_root(hidden, self.num_branches, self.eps)
-        scaled = hidden.mul_(scale) if reuse else hidden * scale
+        scaled = factors.normalised(hidden, self.num_branches, self.eps, reuse=reuse)
         with exactly(hidden):
             return F.conv2d(scaled, factors.weight(hidden.dtype))
 
