@@ -54,10 +54,7 @@ class BranchFactors:
         Energies one by one are not asked for.
         """
         with exactly(u):
-            if u.shape[0] == 1 and u.is_contiguous(memory_format=torch.channels_last):
-                root = self._mean_root_of_one(u, num_branches)
-            else:
-                root = self._mean_roots(u, num_branches)
+            root = (self._mean_root_of_one if u.shape[0] == 1 else self._mean_roots)(u, num_branches)
         root.clamp_min_(eps**0.5)
         return u.div_(root) if reuse else u / root
 
@@ -66,7 +63,11 @@ class BranchFactors:
         kept, width, _ = self.triangles.shape
         pixels = u.shape[2] * u.shape[3]
         # In float32, since products as small in bfloat16 take longer than the conversion.
-        columns = u.to(self.triangles.dtype).as_strided((kept, width, pixels), (width, 1, kept * width))
+        fine = u.to(self.triangles.dtype)
+        if u.is_contiguous(memory_format=torch.channels_last):
+            columns = fine.as_strided((kept, width, pixels), (width, 1, kept * width))
+        else:
+            columns = fine.reshape(kept, width, pixels)
         # Autocast leaves a product alone that says where its result goes.
         moved = torch.bmm(self._shares(pixels * num_branches), columns, out=columns.new_empty(columns.shape))
         root: Tensor = torch.linalg.vector_norm(moved)
@@ -78,8 +79,9 @@ class BranchFactors:
         """Root of every image's mean energy."""
         moved = F.conv2d(u, self._kernel(u.dtype), groups=self.triangles.shape[0] // self._share)
         rows = moved.permute(0, 2, 3, 1).flatten(1)  # no copy in channels_last
-        norms = torch.linalg.vector_norm(rows, dim=1).to(self.triangles.dtype)
-        return norms.mul_((u.shape[2] * u.shape[3] * num_branches) ** -0.5).to(u.dtype).view(-1, 1, 1, 1)
+        roots: Tensor = torch.linalg.vector_norm(rows, dim=1).to(self.triangles.dtype)
+        roots.mul_((u.shape[2] * u.shape[3] * num_branches) ** -0.5)
+        return roots.to(u.dtype).view(-1, 1, 1, 1)
 
     def _by_products(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch kept"]:
         """As matrix products: for one image, or in bfloat16, they cost less than a grouped convolution."""
