@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from codednet.nn import onednn
 from codednet.nn.energy import energy_precision, exactly, pixel_means, sum_dtype
 from codednet.nn.grouped import branches_a_group, grouped_kernel
 
@@ -28,6 +29,7 @@ class BranchFactors:
         self._transposed: dict[torch.dtype, Tensor] = {}
         self._weights: dict[torch.dtype, Tensor] = {}
         self._shared = 0, self.triangles
+        self._packed: dict[torch.dtype, tuple[torch.Size, Tensor]] = {}
 
     def weight(self, dtype: torch.dtype) -> Float[Tensor, "out channels 1 1"]:
         """The layer's weight in this precision; autocast alone would convert it in every pass."""
@@ -36,6 +38,13 @@ class BranchFactors:
         if dtype not in self._weights:
             self._weights[dtype] = self._weight.to(dtype)
         return self._weights[dtype]
+
+    def convolve(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch out height width"]:
+        """The layer's convolution, in the precision of `u`."""
+        if u.shape[0] == 1 and onednn.packs(u):  # for more images, ordering the weight takes no time that counts
+            return onednn.convolve_packed(u, self._packed_for(u))
+        with exactly(u):
+            return F.conv2d(u, self.weight(u.dtype))
 
     def energies(self, u: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch kept"]:
         """Mean square of every branch's output (equation 2), in float32 at least."""
@@ -113,3 +122,10 @@ class BranchFactors:
         if self._shared[0] != count:
             self._shared = count, self.triangles / count**0.5
         return self._shared[1]
+
+    def _packed_for(self, u: Float[Tensor, "1 channels height width"]) -> Tensor:
+        """The packed weight for images of this size; the last size is remembered."""
+        known = self._packed.get(u.dtype)
+        if known is None or known[0] != u.shape:
+            known = self._packed[u.dtype] = u.shape, onednn.pack(self.weight(u.dtype), u.shape)
+        return known[1]

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from codednet.nn import onednn
 from codednet.nn.energy import exactly
 
 # Channels of a group up to which a grouped convolution costs about the same time.
@@ -28,10 +29,9 @@ def add_branch_product(
     matrices: Float[Tensor, "kept d d"],
 ) -> Float[Tensor, "batch channels height width"]:
     """`total` + M_n u_n; `total` may be overwritten."""
-    if not _adds_in_place(u):
-        return branch_product(u, matrices).add_(total)
-    kernel = _kernel(matrices, u.dtype)
-    return _add_convolution(total, u, kernel)
+    if onednn.adds(u):
+        return onednn.add_convolution(total, u, _kernel(matrices, u.dtype))
+    return branch_product(u, matrices).add_(total)
 
 
 def branches_a_group(kept: int, width: int) -> int:
@@ -57,31 +57,3 @@ def _diagonal(share: int, dtype: torch.dtype, device: torch.device) -> Float[Ten
 def _kernel(matrices: Float[Tensor, "kept d d"], dtype: torch.dtype) -> Float[Tensor, "channels group 1 1"]:
     share = 1 if torch.compiler.is_compiling() else branches_a_group(*matrices.shape[:2])
     return grouped_kernel(matrices, share).to(dtype)
-
-
-def _adds_in_place(u: Tensor) -> bool:
-    """Whether a convolution of this tensor can add what it gives to another."""
-    return (
-        u.device.type == "cpu"
-        and u.is_contiguous(memory_format=torch.channels_last)
-        and not torch.compiler.is_compiling()
-        and _onednn_adds(u.dtype)
-    )
-
-
-@cache
-def _onednn_adds(dtype: torch.dtype) -> bool:
-    """Whether this build of torch, on this processor, has the convolution that adds: torch promises it to no one."""
-    one = torch.ones(1, 1, 1, 1, dtype=dtype)
-    try:
-        return bool((_add_convolution(one.clone(), one, one) == 2).all())
-    except (AttributeError, RuntimeError):
-        return False
-
-
-def _add_convolution(total: Tensor, u: Tensor, kernel: Tensor) -> Tensor:
-    """`total` + the grouped convolution, in the memory of `total`: a pass and a tensor less than the two apart."""
-    groups = u.shape[1] // kernel.shape[1]
-    convolve = torch.ops.mkldnn._convolution_pointwise_.binary
-    added: Tensor = convolve(total, u, kernel, None, [0, 0], [1, 1], [1, 1], groups, "add", None, None, [], None)
-    return added

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from codednet.errors import CodednetError
 from codednet.nn.cache import WeightCache
 from codednet.nn.checks import checks_values
-from codednet.nn.energy import EPS, branch_energies, branch_grams, exactly, sum_dtype
+from codednet.nn.energy import EPS, branch_energies, branch_grams, sum_dtype
 from codednet.nn.factors import BranchFactors
 from codednet.nn.fused import FusedProjection, Rule, energise, masked, over_channels, weigh
 
@@ -88,8 +88,12 @@ class CodedProjection(nn.Conv2d):
     ) -> Float[Tensor, "batch out height width"]:
         """Sum of the branches, each times its factor; `drop` is a mask of DropBranch."""
         self._check(u)
-        factors = masked(scale, self._rows(drop, u, "drop"))
-        return F.conv2d(u * over_channels(factors, self.width, u.dtype), self.weight)
+        scale = masked(scale, self._rows(drop, u, "drop"))
+        factors = self._remembered()
+        if factors is None:
+            return F.conv2d(u * over_channels(scale, self.width, u.dtype), self.weight)
+        hidden = _as_convolved(u)
+        return factors.convolve(hidden * over_channels(scale, self.width, hidden.dtype))
 
     def total(
         self,
@@ -105,9 +109,7 @@ class CodedProjection(nn.Conv2d):
             projected: Projected = self(u, drop=drop)
             return projected.output
         self._check(u)
-        scaled = factors.normalised(hidden, self.num_branches, self.eps, reuse=reuse)
-        with exactly(hidden):
-            return F.conv2d(scaled, factors.weight(hidden.dtype))
+        return factors.convolve(factors.normalised(hidden, self.num_branches, self.eps, reuse=reuse))
 
     def forward(  # type: ignore[override]
         self,
@@ -129,10 +131,12 @@ class CodedProjection(nn.Conv2d):
             output, energies = FusedProjection.apply(hidden, weight, grams, keeps, drops, self._rule)
         else:
             factors = self._remembered()
-            weight = _as_convolved(self.weight) if factors is None else factors.weight(hidden.dtype)
             energies, inverse_root = energise(self._raw_energies(hidden, factors), keeps, self._rule)
-            factors_ = over_channels(masked(inverse_root, keeps, drops), self.width, hidden.dtype)
-            output = weigh(hidden, weight, factors_)
+            scale = over_channels(masked(inverse_root, keeps, drops), self.width, hidden.dtype)
+            if factors is None:
+                output = weigh(hidden, _as_convolved(self.weight), scale)
+            else:
+                output = factors.convolve(hidden * scale)
         return Projected(output, self._spread(energies))
 
     def extra_repr(self) -> str:
