@@ -75,7 +75,7 @@ def test_a_branch_that_never_changes_says_nothing_and_breaks_nothing() -> None:
 def test_images_left_out_are_judged_by_a_fit_that_never_saw_them() -> None:
     amplitudes, words, blocks, labels = table()
     targets = np.eye(4)[labels]
-    found = crossed(amplitudes, words, blocks, labels, targets, 6.0)
+    found = crossed(amplitudes, words, blocks, labels, targets, 6.0).log_posteriors
     fold = folds_of(labels)
     for label in range(4):
         assert np.bincount(fold[labels == label]).tolist() == [10] * 5
@@ -90,7 +90,7 @@ def test_images_left_out_are_judged_by_a_fit_that_never_saw_them() -> None:
 def test_the_penalty_is_the_one_under_which_images_left_out_are_likeliest() -> None:
     amplitudes, words, blocks, labels = table()
     given = amplitudes, words, blocks, labels, np.eye(4)[labels]
-    losses = [-crossed(*given, p)[np.arange(200), labels].mean() for p in PENALTIES]
+    losses = [-crossed(*given, p).log_posteriors[np.arange(200), labels].mean() for p in PENALTIES]
     assert choose_penalty(*given) == PENALTIES[int(np.argmin(losses))]
 
 

@@ -1,5 +1,6 @@
 """One readout of classes from branch amplitudes: softmax regression that leans on the words of the code."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,13 @@ class Readout(NamedTuple):
         return np.asarray(log_softmax(amplitudes @ self.weight.T + self.bias, axis=1))
 
 
+class _Solution(NamedTuple):
+    """A readout, and the point at which its problem was solved: where the search of a problem like it may begin."""
+
+    readout: Readout
+    point: Array
+
+
 def fit_readout(
     amplitudes: Array,
     words: Array,
@@ -45,6 +53,18 @@ def fit_readout(
     columns), `blocks` names the block of each column, and `targets` has a probability of every class for each image.
     The problem is convex, and solved until no entry of the gradient is above `tolerance`.
     """
+    return _solve(amplitudes, words, blocks, targets, penalty, tolerance).readout
+
+
+def _solve(
+    amplitudes: Array,
+    words: Array,
+    blocks: NDArray[np.int64],
+    targets: Array,
+    penalty: float,
+    tolerance: float,
+    start: Array | None = None,
+) -> _Solution:
     images, columns = amplitudes.shape
     classes = len(words)
     mean, spread = amplitudes.mean(0), amplitudes.std(0)
@@ -61,14 +81,21 @@ def fit_readout(
 
     def loss(p: Array) -> tuple[float, Array]:
         weight, bias = weights(p)
-        found = log_softmax(x @ weight.T + bias, axis=1)
-        residual = (np.exp(found) - targets) / images
-        slope = residual.T @ x
-        gradient = np.concatenate([owner.T @ (slope * words).sum(0), slope.ravel(), residual.sum(0)])
-        value = -(targets * found).sum() / images + (cost * p**2).sum() / 2
+        scores = x @ weight.T + bias
+        scores -= scores.max(axis=1, keepdims=True)
+        likely = np.exp(scores)
+        sums = likely.sum(axis=1, keepdims=True)
+        # Targets sum to 1, so the logarithm of each sum counts once.
+        value = (np.log(sums).sum() - np.vdot(targets, scores)) / images + (cost * p**2).sum() / 2
+        likely /= sums
+        likely -= targets
+        likely /= images
+        slope = likely.T @ x
+        gradient = np.concatenate([owner.T @ (slope * words).sum(0), slope.ravel(), likely.sum(0)])
         return float(value), gradient + cost * p
 
-    start: Array = np.concatenate([np.ones(strengths), np.zeros(classes * (columns + 1))])
+    if start is None:
+        start = np.concatenate([np.ones(strengths), np.zeros(classes * (columns + 1))])
     solved = minimize(
         loss,
         start,
@@ -77,7 +104,7 @@ def fit_readout(
         options={"maxiter": 5000, "maxfun": 10000, "gtol": tolerance, "ftol": 1e-14},
     )
     weight, bias = weights(solved.x)
-    return Readout(weight / spread, bias - (weight / spread) @ mean)
+    return _Solution(Readout(weight / spread, bias - (weight / spread) @ mean), solved.x)
 
 
 def targets_of(labels: NDArray[np.int64], answers: Array | None, classes: int) -> Array:
@@ -96,6 +123,15 @@ def folds_of(labels: NDArray[np.int64], folds: int = FOLDS) -> NDArray[np.int64]
     return places
 
 
+class Crossed(NamedTuple):
+    """What is said of every image by a readout that was fitted without it."""
+
+    log_posteriors: Array
+    """(images, classes)."""
+    points: tuple[Array, ...]
+    """Of each fold, where its problem was solved."""
+
+
 def crossed(
     amplitudes: Array,
     words: Array,
@@ -103,24 +139,32 @@ def crossed(
     labels: NDArray[np.int64],
     targets: Array,
     penalty: float,
-) -> Array:
-    """Log-posteriors of every image by a readout that was fitted without it; every fold has images of every label."""
+    starts: Sequence[Array] | None = None,
+) -> Crossed:
+    """Cross-validation; every fold has images of every label.
+
+    `starts` are the points of another penalty: of the same folds, so that nothing is learnt of the images left out.
+    """
     fold = folds_of(labels)
     found = np.empty((len(labels), len(words)))
+    points = []
     for number in range(fold.max() + 1):
         out = fold == number
-        readout = fit_readout(amplitudes[~out], words, blocks, targets[~out], penalty, COMPARED)
+        start = None if starts is None else starts[number]
+        readout, point = _solve(amplitudes[~out], words, blocks, targets[~out], penalty, COMPARED, start)
         found[out] = readout.log_posterior(amplitudes[out])
-    return found
+        points.append(point)
+    return Crossed(found, tuple(points))
 
 
 def choose_penalty(
     amplitudes: Array, words: Array, blocks: NDArray[np.int64], labels: NDArray[np.int64], targets: Array
 ) -> float:
     """The penalty under which the labels of images left out are likeliest."""
-    rows, best, chosen = np.arange(len(labels)), np.inf, PENALTIES[0]
+    rows, best, chosen, starts = np.arange(len(labels)), np.inf, PENALTIES[0], None
     for penalty in PENALTIES:
-        loss = -crossed(amplitudes, words, blocks, labels, targets, penalty)[rows, labels].mean()
+        found, starts = crossed(amplitudes, words, blocks, labels, targets, penalty, starts)
+        loss = -found[rows, labels].mean()
         if loss > best:  # from the strictest on, it falls and then rises; the looser, the longer a fit takes
             break
         best, chosen = loss, penalty

@@ -144,7 +144,8 @@ class JointFit:
 
     def _held_out(self, blocks: tuple[int, ...]) -> Array:
         if blocks not in self._crossed:
-            self._crossed[blocks] = crossed(*self._table(blocks), self._labels, self._targets, self.penalty)
+            found = crossed(*self._table(blocks), self._labels, self._targets, self.penalty)
+            self._crossed[blocks] = found.log_posteriors
         return self._crossed[blocks]
 
     def _table(self, blocks: Sequence[int]) -> tuple[Array, Array, NDArray[np.int64]]:
