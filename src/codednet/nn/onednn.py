@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils.flop_counter import register_flop_formula
+from torch.utils.flop_counter import flop_registry, register_flop_formula
 
 # Padding, stride and dilation of a 1x1 convolution.
 PLAIN = [0, 0], [1, 1], [1, 1]
@@ -89,5 +89,5 @@ def _count_packed(_: Sequence[int], weight: Sequence[int], *__: Any, out_shape: 
     return 2 * prod(out_shape) * weight[1]
 
 
-if hasattr(torch.ops.mkldnn, "_convolution_pointwise"):
+if hasattr(torch.ops.mkldnn, "_convolution_pointwise") and torch.ops.mkldnn._convolution_pointwise not in flop_registry:
     register_flop_formula(torch.ops.mkldnn._convolution_pointwise)(_count_packed)
