@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from codednet.nn import CodedProjection, onednn
+from codednet.nn.factors import BranchFactors
 from codednet.nn.grouped import add_branch_product, branch_product
 
 DTYPES = [pytest.param(torch.float32, 1e-6, id="float32"), pytest.param(torch.bfloat16, 0.01, id="bfloat16")]
@@ -13,16 +14,31 @@ def image(dtype: torch.dtype, batch: int = 1, channels: int = 30) -> torch.Tenso
     return torch.randn(batch, channels, 4, 3).to(dtype).to(memory_format=torch.channels_last)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_they_are_used_wherever_the_processor_has_them(dtype: torch.dtype) -> None:
+    has = torch.backends.mkldnn.is_available() and (
+        dtype == torch.float32 or (dtype == torch.bfloat16 and torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    )
+    u = image(dtype)
+    assert onednn.packs(u) == onednn.adds(u) == has
+    assert not onednn.packs(u.contiguous())
+    assert not onednn.adds(u.contiguous())
+
+
+@pytest.mark.parametrize("packs", [True, False], ids=["packed where it can be", "not packed"])
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
-def test_a_packed_weight_gives_the_same_convolution(dtype: torch.dtype, tolerance: float) -> None:
+def test_an_evaluated_layer_convolves_as_the_definition_says(
+    dtype: torch.dtype, tolerance: float, packs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch.manual_seed(0)
+    if not packs:
+        monkeypatch.setattr(onednn, "_can_pack", lambda dtype: False)
     u, weight = image(dtype), torch.randn(48, 30, 1, 1).to(dtype)
-    if not onednn.packs(u):
-        pytest.skip("this processor or this PyTorch has no packed convolution")
+    factors = BranchFactors(weight, 6)
     wanted = F.conv2d(u.double(), weight.double())
-    packed = onednn.pack(weight, u.shape)
+    factors.convolve(u)  # packs, where it can be done
     with FlopCounterMode(display=False) as counter:
-        found = onednn.convolve_packed(u, packed)
+        found = factors.convolve(u)
     assert (found.double() - wanted).abs().max() <= tolerance * wanted.abs().max()
     assert counter.get_total_flops() == 2 * 48 * 30 * 12
 

@@ -13,7 +13,7 @@ from codednet.runs.folder import open_run
 from codednet.training.records import read_rows
 
 # Batch norm of one process sees what each of two would see, and no branch is dropped: the steps are then the same.
-ALIKE = ["--optim.bn-batch=4", "--coding.drop-branch=0", "--optim.epochs=1", "--optim.learning-rate=0.01"]
+ALIKE = ["--optim.bn-batch=4", "--coding.drop-branch=0", "--optim.epochs=1", "--optim.learning-rate=0.002"]
 
 
 def torchrun(*arguments: str) -> str:
@@ -46,8 +46,8 @@ def test_two_processes_take_the_steps_of_one(shared_run: Path, tmp_path: Path, q
     assert len(one) == len(two) > 5
     for row, other in zip(one, two, strict=True):
         assert row["images"] == other["images"] == 8
-        # Rounding grows up to tenfold a step, 1e-7 at first; a wrong gradient would show at once.
-        assert other["loss"] == pytest.approx(row["loss"], rel=1e-5 if row["step"] < 4 else 5e-3)
+        # Rounding grows from step to step; a wrong gradient would show at once.
+        assert other["loss"] == pytest.approx(row["loss"], rel=1e-5 if row["step"] < 4 else 1e-3)
 
 
 @pytest.mark.slow
